@@ -1,0 +1,60 @@
+# rolter_library(config SOURCES a.cpp b.cpp LINK rolter_base absl::...)
+# One static library per folder of src/rolter, named rolter_<folder>.
+function(rolter_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(rolter_${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(rolter_${name} PUBLIC rolter_options ${ARG_LINK})
+  else()
+    add_library(rolter_${name} INTERFACE)
+    target_link_libraries(rolter_${name} INTERFACE rolter_options ${ARG_LINK})
+  endif()
+endfunction()
+
+# rolter_test(kvcache LABEL unit SOURCES prefix_tree_test.cpp LINK rolter_kvcache [ENV A=1] [TIMEOUT secs])
+# One GoogleTest program <folder>_test; ctest runs it whole under the label.
+function(rolter_test name)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
+  set(target ${name}_${ARG_LABEL}_test)
+  add_executable(${target} ${ARG_SOURCES})
+  target_link_libraries(${target} PRIVATE ${ARG_LINK} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE ROLTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+  add_test(NAME ${ARG_LABEL}/${name} COMMAND ${target})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(
+    ${ARG_LABEL}/${name}
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT
+               "ASAN_OPTIONS=detect_stack_use_after_return=1;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp second_deadlock_stack=1;${ARG_ENV}")
+endfunction()
+
+# rolter_fuzz(config_toml LINK rolter_config): fuzz/<name>_fuzz.cpp with LLVMFuzzerTestOneInput and
+# its corpus in fuzz/corpus/<name>/. Without ROLTER_FUZZ the corpus is replayed as a plain test.
+function(rolter_fuzz name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name}_fuzz ${name}_fuzz.cpp)
+  target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINK} rolter_options)
+  if(ROLTER_FUZZ)
+    target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${name}_fuzz PRIVATE replay_main.cpp)
+    add_test(NAME fuzz/${name} COMMAND ${name}_fuzz ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+    set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  endif()
+endfunction()
+
+# rolter_bench(kvcache SOURCES prefix_tree_bench.cpp LINK rolter_kvcache)
+function(rolter_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name}_bench ${ARG_SOURCES})
+  target_link_libraries(${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark
+                                              benchmark::benchmark_main)
+  target_include_directories(${name}_bench PRIVATE ${CMAKE_SOURCE_DIR})
+  if(ROLTER_TESTS)
+    add_test(NAME bench/${name} COMMAND ${name}_bench --benchmark_min_time=0.01)
+    set_tests_properties(bench/${name} PROPERTIES LABELS bench TIMEOUT 300)
+  endif()
+endfunction()

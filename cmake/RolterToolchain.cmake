@@ -1,0 +1,49 @@
+# Compiler, linker and library settings shared by every target, as the interface library
+# rolter_options. Third-party headers are SYSTEM so that their warnings stay theirs.
+
+find_program(ROLTER_CCACHE ccache)
+if(ROLTER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${ROLTER_CCACHE})
+endif()
+
+add_library(rolter_options INTERFACE)
+target_include_directories(rolter_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(
+  rolter_options
+  INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+            -Woverloaded-virtual -Werror -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+target_compile_definitions(
+  rolter_options
+  INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE=16
+            SPDLOG_FMT_EXTERNAL SPDLOG_COMPILED_LIB TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=1)
+
+if(ROLTER_SANITIZE)
+  target_compile_options(rolter_options INTERFACE -fsanitize=${ROLTER_SANITIZE}
+                                                  -fno-omit-frame-pointer -Wno-tsan)
+  target_link_options(rolter_options INTERFACE -fsanitize=${ROLTER_SANITIZE})
+  if(ROLTER_SANITIZE MATCHES "undefined")
+    target_compile_options(rolter_options INTERFACE -fno-sanitize-recover=undefined)
+    target_link_options(rolter_options INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endif()
+
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(rolter_options INTERFACE -flto=thin)
+  target_link_options(rolter_options INTERFACE -flto=thin -fuse-ld=lld-19
+                      -Wl,--thinlto-cache-dir=${CMAKE_BINARY_DIR}/lto-cache)
+else()
+  target_link_options(rolter_options INTERFACE -fuse-ld=mold)
+endif()
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+find_package(absl REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_library(ROLTER_ZMQ_LIBRARY zmq REQUIRED)
+find_library(ROLTER_XXHASH_LIBRARY xxhash REQUIRED)

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rolter/base/ids.h"
+#include "rolter/base/random.h"
+#include "rolter/base/time.h"
+#include "rolter/openai/prompt.h"
+
+namespace rolter::balance {
+
+/// One target that can take the request now. Ineligible targets (unhealthy, cooling, open, drained,
+/// at their cap, already tried) are left out before a strategy sees them.
+struct Candidate {
+  std::size_t target = 0;        // position in the route's list of targets
+  ReplicaSlot replica{};         // its provider, as the indexes know it
+  std::uint32_t in_flight = 0;   // requests of ours at the provider, pick to end of body
+  double weight = 1.0;           // > 0, relative
+  std::optional<double> queued;  // scraped running + waiting + sent since the scrape; unknown if absent
+  double ramp = 1.0;             // 0..1: share of misses a target in slow start may take
+};
+
+/// Everything a pick may depend on, beside the strategy's own memory and the random source.
+struct PickInput {
+  std::span<const Candidate> eligible;  // never empty, ascending by target
+  openai::Prompt prompt;
+  std::span<const TokenId> token_ids;  // the whole prompt's ids; empty = unknown
+  std::string_view session;            // x-session-id; empty = none
+  TimePoint now;
+};
+
+/// Why a target was chosen: one word for logs, metrics and explain.
+enum class Reason : std::uint8_t {
+  kOnlyOne,         // no choice
+  kPrefix,          // the best prefix match, at or over the threshold
+  kOverloaded,      // a prefix match was passed over since its target is too busy
+  kBelowThreshold,  // no match reached the threshold: least loaded
+  kNoPrompt,        // nothing to match on: least loaded
+  kRoundRobin,
+  kRandom,
+  kLeastLoad,
+  kWeighted,
+  kScore,     // the highest weighted sum
+  kSession,   // pinned by x-session-id
+  kResident,  // exact residency of leading blocks
+  kNoCredit,  // no target with usable residency: least loaded
+  kOccupancy, // free cache capacity
+  kHash,
+};
+
+[[nodiscard]] std::string_view to_string(Reason reason);
+
+struct Decision {
+  std::size_t target = 0;  // Candidate::target of the chosen one
+  Reason reason = Reason::kOnlyOne;
+  double matched = 0.0;             // fraction 0..1 of the prompt found at the chosen target
+  std::size_t matched_units = 0;    // bytes (prefix tree) or tokens (block index) behind it
+};
+
+/// What explain shows for one eligible target. Filled only when asked for.
+struct Score {
+  std::size_t target = 0;
+  double matched = 0.0;  // fraction 0..1
+  double total = 0.0;    // what the strategy maximised; meaning depends on the strategy
+  std::vector<std::pair<std::string_view, double>> parts;  // named, unweighted
+};
+
+/// A served prompt, remembered on probation: dropping it undoes the memory unless keep() was called.
+/// Move-only; owns nothing when default-made.
+class Record {
+ public:
+  class Undo {
+   public:
+    virtual ~Undo() = default;
+    virtual void undo(std::uint64_t ticket) = 0;
+  };
+
+  Record() = default;
+  /// `undo` must outlive the record.
+  Record(Undo& undo, std::uint64_t ticket) : undo_(&undo), ticket_(ticket) {}
+  Record(Record&& other) noexcept
+      : undo_(std::exchange(other.undo_, nullptr)), ticket_(other.ticket_) {}
+  Record& operator=(Record&& other) noexcept {
+    if (this != &other) {
+      drop();
+      undo_ = std::exchange(other.undo_, nullptr);
+      ticket_ = other.ticket_;
+    }
+    return *this;
+  }
+  ~Record() { drop(); }
+
+  /// The first body byte has come: the replica has the prompt.
+  void keep() { undo_ = nullptr; }
+
+ private:
+  void drop() {
+    if (undo_ != nullptr) {
+      std::exchange(undo_, nullptr)->undo(ticket_);
+    }
+  }
+
+  Undo* undo_ = nullptr;
+  std::uint64_t ticket_ = 0;
+};
+
+/// How a route chooses among its eligible targets. Any thread may call anything: what a strategy
+/// remembers between picks (a tree, a counter, a session table) owns its locking.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  /// Chooses. A pure function of the input, the random source and the strategy's memory, which it
+  /// does not change beyond a rotation counter: explain may call it for a request that is never
+  /// sent. `scores`, when given, receives one row per eligible target.
+  [[nodiscard]] virtual Decision pick(const PickInput& in, Rng& rng,
+                                      std::vector<Score>* scores) = 0;
+
+  /// Remembers that the request has been sent to `chosen`.
+  [[nodiscard]] virtual Record record(const PickInput& in, const Candidate& chosen) = 0;
+};
+
+}  // namespace rolter::balance
