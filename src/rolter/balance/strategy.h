@@ -23,7 +23,7 @@ struct Candidate {
   ReplicaSlot replica{};         // its provider, as the indexes know it
   std::uint32_t in_flight = 0;   // requests of ours at the provider, pick to end of body
   double weight = 1.0;           // > 0, relative
-  std::optional<double> queued;  // scraped running + waiting + sent since the scrape; unknown if absent
+  std::optional<double> queued;  // scraped running + waiting + sent since; absent = unknown
   double ramp = 1.0;             // 0..1: share of misses a target in slow start may take
 };
 
@@ -47,11 +47,11 @@ enum class Reason : std::uint8_t {
   kRandom,
   kLeastLoad,
   kWeighted,
-  kScore,     // the highest weighted sum
-  kSession,   // pinned by x-session-id
-  kResident,  // exact residency of leading blocks
-  kNoCredit,  // no target with usable residency: least loaded
-  kOccupancy, // free cache capacity
+  kScore,      // the highest weighted sum
+  kSession,    // pinned by x-session-id
+  kResident,   // exact residency of leading blocks
+  kNoCredit,   // no target with usable residency: least loaded
+  kOccupancy,  // free cache capacity
   kHash,
 };
 
@@ -60,8 +60,8 @@ enum class Reason : std::uint8_t {
 struct Decision {
   std::size_t target = 0;  // Candidate::target of the chosen one
   Reason reason = Reason::kOnlyOne;
-  double matched = 0.0;             // fraction 0..1 of the prompt found at the chosen target
-  std::size_t matched_units = 0;    // bytes (prefix tree) or tokens (block index) behind it
+  double matched = 0.0;           // fraction 0..1 of the prompt found at the chosen target
+  std::size_t matched_units = 0;  // bytes (prefix tree) or tokens (block index) behind it
 };
 
 /// What explain shows for one eligible target. Filled only when asked for.
@@ -72,8 +72,8 @@ struct Score {
   std::vector<std::pair<std::string_view, double>> parts;  // named, unweighted
 };
 
-/// A served prompt, remembered on probation: dropping it undoes the memory unless keep() was called.
-/// Move-only; owns nothing when default-made.
+/// A served prompt, remembered on probation: dropping it undoes the memory unless keep() was
+/// called. Move-only; owns nothing when default-made.
 class Record {
  public:
   class Undo {

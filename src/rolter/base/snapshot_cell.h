@@ -10,8 +10,8 @@ namespace rolter {
 
 /// An immutable value published whole to many readers. A writer replaces it; each reader keeps a
 /// SnapshotReader that takes the lock only when the generation has moved, so that the usual read is
-/// one relaxed-cost atomic load. (std::atomic<std::shared_ptr> of libstdc++ 12 is reported as a race
-/// by ThreadSanitizer and takes a lock on every load.)
+/// one relaxed-cost atomic load. (std::atomic<std::shared_ptr> of libstdc++ 12 is reported as a
+/// race by ThreadSanitizer and takes a lock on every load.)
 template <typename T>
 class SnapshotCell {
  public:

@@ -40,8 +40,8 @@ class Lease {
  public:
   Lease() = default;
 
-  /// Takes one unit of `replica`, and one of `target_in_flight` when that stays <= cap (0 = no cap).
-  /// By compare-and-swap, so that several loops never pass a cap together. Not taken: holds()
+  /// Takes one unit of `replica`, and one of `target_in_flight` when that stays <= cap (0 = no
+  /// cap). By compare-and-swap, so that several loops never pass a cap together. Not taken: holds()
   /// is false. Both must outlive the lease.
   [[nodiscard]] static Lease acquire(Replica& replica, std::atomic<std::uint32_t>& target_in_flight,
                                      std::uint32_t cap) {
@@ -50,8 +50,8 @@ class Lease {
       if (cap != 0 && current >= cap) {
         return {};
       }
-    } while (!target_in_flight.compare_exchange_weak(current, current + 1,
-                                                     std::memory_order_relaxed));
+    } while (
+        !target_in_flight.compare_exchange_weak(current, current + 1, std::memory_order_relaxed));
     replica.in_flight_.fetch_add(1, std::memory_order_relaxed);
     return Lease(replica, target_in_flight);
   }

@@ -55,7 +55,7 @@ struct Server {
 };
 
 struct Log {
-  std::string level = "info";  // debug, info, warn, error
+  std::string level = "info";   // debug, info, warn, error
   std::string format = "json";  // or text
   bool access = true;
   bool prompts = false;

@@ -13,8 +13,8 @@ namespace rolter::config {
 
 enum class Severity : std::uint8_t { kError, kWarning };
 
-/// One finding about a configuration file: where, which key, what is wrong and the mend. Never holds
-/// a secret's value.
+/// One finding about a configuration file: where, which key, what is wrong and the mend. Never
+/// holds a secret's value.
 struct Finding {
   Severity severity = Severity::kError;
   std::size_t line = 0;    // from 1; 0 = the file as a whole

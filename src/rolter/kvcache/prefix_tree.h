@@ -18,10 +18,10 @@ struct PrefixTreeLimits {
 
 struct PrefixTreeStats {
   std::size_t nodes = 0;
-  std::size_t marks = 0;          // (node, replica) pairs
-  std::size_t prompts = 0;        // live (prompt, replica) pairs
-  std::size_t text_bytes = 0;     // held by edges
-  std::size_t index_bytes = 0;    // everything
+  std::size_t marks = 0;        // (node, replica) pairs
+  std::size_t prompts = 0;      // live (prompt, replica) pairs
+  std::size_t text_bytes = 0;   // held by edges
+  std::size_t index_bytes = 0;  // everything
   std::uint64_t evicted_prompts = 0;
 };
 
@@ -29,10 +29,10 @@ struct PrefixTreeStats {
 /// nodes carry a mark per replica, so that one walk scores every replica at a cost that hardly
 /// depends on their number.
 ///
-/// Its answers equal those of a naive byte trie per replica. A prompt is live for a replica from its
-/// insertion until it is undone, evicted or the replica removed; inserting it again makes it the
-/// youngest. Eviction takes whole prompts, the one inserted longest ago first; nodes that another
-/// live prompt passes through survive, and chains that no longer branch are merged again.
+/// Its answers equal those of a naive byte trie per replica. A prompt is live for a replica from
+/// its insertion until it is undone, evicted or the replica removed; inserting it again makes it
+/// the youngest. Eviction takes whole prompts, the one inserted longest ago first; nodes that
+/// another live prompt passes through survive, and chains that no longer branch are merged again.
 ///
 /// Any thread may call anything: the tree owns its locking.
 class PrefixTree {

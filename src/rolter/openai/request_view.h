@@ -47,15 +47,15 @@ struct ByteRange {
 /// What the gateway needs to know of a request body. Every view points into the body or into the
 /// parser's scratch and is good until the parser's next call.
 struct RequestView {
-  std::string_view model;    // unescaped
-  ByteRange model_token;     // the JSON string with its quotes, or a multipart value without any
-  bool model_is_json = true; // whether a replacement must be written as a JSON string
-  bool stream = false;       // "stream": true; null and absent mean false
-  bool include_usage = false;                 // stream_options.include_usage
-  std::uint64_t max_output_tokens = 0;        // max_tokens and its siblings; 0 = not given
-  std::uint32_t choices = 1;                  // n
-  std::string_view session_id;                // body's session_id, "" when absent
-  std::string_view previous_response_id;      // /v1/responses
+  std::string_view model;      // unescaped
+  ByteRange model_token;       // the JSON string with its quotes, or a multipart value without any
+  bool model_is_json = true;   // whether a replacement must be written as a JSON string
+  bool stream = false;         // "stream": true; null and absent mean false
+  bool include_usage = false;  // stream_options.include_usage
+  std::uint64_t max_output_tokens = 0;              // max_tokens and its siblings; 0 = not given
+  std::uint32_t choices = 1;                        // n
+  std::string_view session_id;                      // body's session_id, "" when absent
+  std::string_view previous_response_id;            // /v1/responses
   std::span<const std::uint32_t> prompt_token_ids;  // /v1/completions with integer prompts
   Prompt prompt;
 };
@@ -73,8 +73,8 @@ class RequestParser {
   static constexpr std::size_t kPadding = 64;
 
   /// `body` must be followed by kPadding readable bytes. `content_type` is the header's value.
-  /// Errors are the client's (400): the message names the field and the mend. All top-level keys are
-  /// read: a second "model" key is an error. Unknown keys are none of our business.
+  /// Errors are the client's (400): the message names the field and the mend. All top-level keys
+  /// are read: a second "model" key is an error. Unknown keys are none of our business.
   [[nodiscard]] Result<RequestView> parse(Endpoint endpoint, std::string_view content_type,
                                           std::string_view body);
 

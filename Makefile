@@ -1,0 +1,92 @@
+# Every target installs what it needs and is missing (tools/install-deps), says which step is
+# running and how long it took, and stops at the first failure.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+step := @tools/step
+ctest := ctest -j $(JOBS) --output-on-failure --no-tests=error
+
+# $(call built,preset[,targets]): configures and builds one of CMakePresets.json.
+define built
+	$(step) "configure $(1)" cmake --preset $(1) --log-level=NOTICE
+	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
+endef
+
+.PHONY: help build demo test check check-fast lint asan tsan fuzz bench bench-smoke soak format clean
+
+help:
+	@echo 'make build   build/release/rolter, the optimised binary'
+	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
+	@echo 'make test    development build and all tests'
+	@echo 'make check   format, lint, rules, sanitizers, short fuzzing, bench smoke'
+	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
+	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
+	@echo 'make soak    the long tests that `make test` leaves out'
+	@echo 'make format  clang-format over all sources'
+	@echo 'make clean   removes build/'
+
+build:
+	$(step) 'install what is missing' tools/install-deps build
+	$(call built,release,rolter)
+	@echo 'built: build/release/rolter'
+
+demo: build
+	$(step) 'demo' build/release/rolter demo $(DEMO_ARGS)
+
+test:
+	$(step) 'install what is missing' tools/install-deps build test
+	$(step) 'install the client libraries' tools/client-env
+	$(call built,dev)
+	$(step) 'all tests' $(ctest) --test-dir build/dev -LE soak
+
+check: check-fast lint asan tsan fuzz-smoke bench-smoke
+
+check-fast:
+	$(step) 'install what is missing' tools/install-deps build test check
+	$(step) 'format, rules, budgets' tools/check-fast
+
+lint:
+	$(step) 'install what is missing' tools/install-deps build test check
+	$(step) 'configure dev' cmake --preset dev --log-level=NOTICE
+	$(step) 'lint' tools/lint build/dev
+
+asan tsan:
+	$(step) 'install what is missing' tools/install-deps build test check
+	$(call built,$@)
+	$(step) '$@: unit and integration tests' $(ctest) --test-dir build/$@ -L 'unit|integration'
+
+fuzz-smoke:
+	@$(MAKE) fuzz FUZZ_SECONDS=5
+
+fuzz:
+	$(step) 'install what is missing' tools/install-deps build test check
+	$(call built,fuzz)
+	$(step) 'fuzz: corpus, then $(FUZZ_SECONDS) s each' tools/fuzz build/fuzz $(FUZZ_SECONDS)
+
+bench-smoke:
+	$(step) 'install what is missing' tools/install-deps build test bench
+	$(call built,dev)
+	$(step) 'bench smoke' $(ctest) --test-dir build/dev -L bench
+
+bench:
+	$(step) 'install what is missing' tools/install-deps build test bench
+	$(call built,release,rolter)
+	$(call built,bench)
+	$(step) 'micro benchmarks' bench/micro build/bench
+	$(step) 'side by side' bench/side_by_side --rolter build/release/rolter --build build/bench
+
+soak:
+	$(step) 'install what is missing' tools/install-deps build test
+	$(call built,dev)
+	$(step) 'soak tests' $(ctest) --test-dir build/dev -L soak
+
+format:
+	$(step) 'install what is missing' tools/install-deps check
+	$(step) 'format' tools/format
+
+clean:
+	rm -rf build
