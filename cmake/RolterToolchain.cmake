@@ -28,6 +28,11 @@ if(ROLTER_SANITIZE)
   endif()
 endif()
 
+# Coverage counters in every folder, or libFuzzer would see its own entry point only.
+if(ROLTER_FUZZ)
+  target_compile_options(rolter_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_compile_options(rolter_options INTERFACE -flto=thin)
   target_link_options(rolter_options INTERFACE -flto=thin -fuse-ld=lld-19
