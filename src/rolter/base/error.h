@@ -14,7 +14,8 @@ enum class ErrorKind : std::uint8_t {
   kLimitExceeded,     // a configured bound was passed
   kNotFound,          // no such model, target, file
   kDenied,            // egress policy, key, or permission
-  kConnectFailed,     // refused, unreachable, or timed out while connecting
+  kConnectRefused,    // nobody listens there
+  kConnectFailed,     // unreachable, or timed out while connecting
   kConnectionClosed,  // orderly end where more was expected
   kConnectionReset,   // reset or broken pipe
   kTimeout,           // a deadline passed
