@@ -20,7 +20,7 @@ target_compile_definitions(
 
 if(ROLTER_SANITIZE)
   target_compile_options(rolter_options INTERFACE -fsanitize=${ROLTER_SANITIZE}
-                                                  -fno-omit-frame-pointer -Wno-tsan)
+                                                  -fno-omit-frame-pointer)
   target_link_options(rolter_options INTERFACE -fsanitize=${ROLTER_SANITIZE})
   if(ROLTER_SANITIZE MATCHES "undefined")
     target_compile_options(rolter_options INTERFACE -fno-sanitize-recover=undefined)
