@@ -22,9 +22,10 @@ enum class Endpoint : std::uint8_t {
   kMessages,             // Anthropic, served by vLLM itself
   kMessagesCountTokens,  // idem
   kEmbeddings,
+  kPooling,  // also /classify
   kRerank,
   kScore,
-  kAudio,  // multipart/form-data
+  kAudio,  // multipart/form-data, except speech
   kTokenize,
   kDetokenize,
 };
