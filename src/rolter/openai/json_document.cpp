@@ -122,7 +122,7 @@ std::optional<JsonFault> JsonDocument::check_grammar(std::uint32_t tokens) {
     std::uint32_t token;
     char closer;
   };
-  std::array<Open, kMaxDepth> open;  // NOLINT(*-member-init): filled as brackets open
+  std::array<Open, kMaxDepth> open;
   std::size_t depth = 0;
   std::uint32_t at = 0;
   const auto is = [&](std::uint32_t token, char c) {

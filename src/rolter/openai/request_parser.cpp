@@ -240,7 +240,7 @@ std::uint64_t RequestParser::Impl::read_root(const RequestFields& fields, Prompt
     std::uint64_t field;
     std::uint64_t digest;
   };
-  std::array<Separator, kRootFields.size() + 1> separators;  // NOLINT(*-member-init): filled below
+  std::array<Separator, kRootFields.size() + 1> separators;
   std::size_t count = 0;
   separators[count++] = {static_cast<std::uint64_t>(kind), text.first_role()};
   for (const Field field : kRootFields) {
