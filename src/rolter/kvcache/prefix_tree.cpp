@@ -1,0 +1,239 @@
+#include "rolter/kvcache/prefix_tree.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "rolter/kvcache/prefix_score.h"
+#include "rolter/kvcache/prompt_ages.h"
+#include "rolter/kvcache/radix_tree.h"
+
+namespace rolter::kvcache {
+namespace {
+
+// Bounds that keep 32-bit ids and depths from overflowing when a limit is off or absurd.
+constexpr std::size_t kMostBytes = std::size_t{1} << 37;
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 31;
+
+PrefixTreeLimits effective(PrefixTreeLimits limits) {
+  const auto or_most = [](std::size_t limit, std::size_t most) {
+    return limit == 0 ? most : std::min(limit, most);
+  };
+  return {.max_nodes_per_replica =
+              or_most(limits.max_nodes_per_replica, std::numeric_limits<std::uint32_t>::max()),
+          .max_index_bytes = or_most(limits.max_index_bytes, kMostBytes)};
+}
+
+}  // namespace
+
+struct PrefixTree::Impl {
+  Impl(PrefixTreeLimits limits_in, std::uint32_t max_edge_in)
+      : limits(effective(limits_in)), max_edge(max_edge_in), radix(max_edge_in) {}
+
+  mutable std::mutex mutex;
+  PrefixTreeLimits limits;
+  std::uint32_t max_edge;
+  RadixTree radix;
+  PromptAges ages;
+  std::uint64_t evicted = 0;
+
+  [[nodiscard]] Ticket ticket_of(PromptId id) const {
+    return Ticket{(std::uint64_t{ages[id].generation} << 32) | (std::uint64_t{id} + 1)};
+  }
+
+  [[nodiscard]] std::size_t index_bytes() const {
+    const RadixTree::Totals totals = radix.totals();
+    return totals.text_bytes + totals.nodes * kPrefixTreeCosts.node +
+           totals.marks * kPrefixTreeCosts.mark + totals.roots * kPrefixTreeCosts.root +
+           ages.size() * kPrefixTreeCosts.prompt;
+  }
+
+  /// The greatest length of a prompt that would fit into an otherwise empty tree.
+  [[nodiscard]] std::size_t fitting_bytes() const {
+    constexpr std::size_t kFixed = kPrefixTreeCosts.root + kPrefixTreeCosts.prompt;
+    constexpr std::size_t kPerNode = kPrefixTreeCosts.node + kPrefixTreeCosts.mark;
+    if (limits.max_index_bytes <= kFixed) {
+      return 0;
+    }
+    const std::size_t room = limits.max_index_bytes - kFixed;
+    const std::size_t full = room / (kPerNode + max_edge);
+    const std::size_t rest = room % (kPerNode + max_edge);
+    const std::size_t by_bytes = full * max_edge + (rest > kPerNode ? rest - kPerNode : 0);
+    return std::min({by_bytes, limits.max_nodes_per_replica * max_edge, kMostTextBytes});
+  }
+
+  void remove(PromptId id) {
+    radix.detach(ages[id].end, ages[id].replica);
+    ages.remove(id);
+  }
+
+  void evict(PromptId id) {
+    remove(id);
+    ++evicted;
+  }
+
+  [[nodiscard]] bool is_over(ReplicaSlot replica) const {
+    return radix.share(replica).marks > limits.max_nodes_per_replica;
+  }
+
+  PromptId add(RadixTree::End end, ReplicaSlot replica) {
+    const PromptId id = ages.add(end.node, replica);
+    radix.attach(end.node, replica, id);
+    return id;
+  }
+
+  void evict_over_bytes() {
+    while (index_bytes() > limits.max_index_bytes) {
+      evict(ages.oldest());
+    }
+  }
+
+  /// Brings the inserting replica under its node ceiling. Prompts of others may branch off so often
+  /// along the new one that not even it alone fits: then it ends at the deepest node that does.
+  [[nodiscard]] PromptId fit_own(PromptId added, std::uint64_t root, std::string_view text) {
+    const ReplicaSlot replica = ages[added].replica;
+    while (is_over(replica) && ages.size_of(replica) > 1) {
+      evict(ages.oldest_of(replica));
+    }
+    if (!is_over(replica)) {
+      return added;
+    }
+    NodeId end = ages[added].end;
+    for (std::size_t n = radix.share(replica).marks; n > limits.max_nodes_per_replica; --n) {
+      end = radix.node(end).parent;
+    }
+    const std::size_t fitting = radix.node(end).depth;
+    remove(added);
+    return add(radix.make_end(root, text.substr(0, fitting)), replica);
+  }
+
+  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica) {
+    text = text.substr(0, fitting_bytes());
+    if (text.empty()) {
+      return Ticket::kNone;
+    }
+    const RadixTree::End end = radix.make_end(root, text);
+    PromptId id = radix.prompt_at(end.node, replica);
+    if (id != kNoId) {
+      ages.renew(id);
+      return ticket_of(id);
+    }
+    id = add(end, replica);
+    absl::InlinedVector<ReplicaSlot, 16> lifted;
+    if (end.split != kNoId) {
+      for (const Mark& mark : radix.node(end.split).marks.all()) {
+        const ReplicaSlot other{mark.slot};
+        if (other != replica && is_over(other)) {
+          lifted.push_back(other);
+        }
+      }
+    }
+    id = fit_own(id, root, text);
+    for (const ReplicaSlot other : lifted) {
+      while (is_over(other)) {
+        evict(ages.oldest_of(other));
+      }
+    }
+    evict_over_bytes();
+    return ticket_of(id);
+  }
+};
+
+PrefixTree::PrefixTree(PrefixTreeLimits limits, std::size_t max_edge_bytes)
+    : impl_(std::make_unique<Impl>(limits, static_cast<std::uint32_t>(max_edge_bytes))) {}
+
+PrefixTree::~PrefixTree() = default;
+
+void PrefixTree::match(std::uint64_t root, std::string_view text,
+                       std::span<const ReplicaSlot> replicas, std::span<std::size_t> matched_bytes,
+                       Scope scope) const {
+  const std::lock_guard lock(impl_->mutex);
+  score_replicas(impl_->radix, impl_->radix.walk(root, text), replicas, matched_bytes, scope);
+}
+
+PrefixTree::Ticket PrefixTree::insert(std::uint64_t root, std::string_view text,
+                                      ReplicaSlot replica) {
+  if (to_index(replica) >= kMaxSlots) {
+    throw std::out_of_range("replica slots are dense and below 2^23");
+  }
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->insert(root, text, replica);
+}
+
+void PrefixTree::undo(Ticket ticket) {
+  if (ticket == Ticket::kNone) {
+    return;
+  }
+  const auto bits = static_cast<std::uint64_t>(ticket);
+  const auto id = static_cast<PromptId>(bits & 0xffff'ffff) - 1;
+  const std::lock_guard lock(impl_->mutex);
+  PromptAges::Prompt& prompt = impl_->ages[id];
+  if (prompt.generation != bits >> 32 || prompt.insertions == kUncounted) {
+    return;
+  }
+  if (--prompt.insertions == 0) {
+    impl_->remove(id);
+  }
+}
+
+void PrefixTree::remove_replica(ReplicaSlot replica) {
+  constexpr std::size_t kBatch = 64;
+  std::unique_lock lock(impl_->mutex);
+  std::size_t left = impl_->ages.size_of(replica);  // later insertions are not meant
+  while (left > 0) {
+    for (std::size_t i = 0; i < kBatch && left > 0; ++i, --left) {
+      const PromptId id = impl_->ages.oldest_of(replica);
+      if (id == kNoId) {
+        return;
+      }
+      impl_->remove(id);
+    }
+    lock.unlock();
+    lock.lock();
+  }
+}
+
+void PrefixTree::set_limits(PrefixTreeLimits limits) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->limits = effective(limits);
+  for (std::uint32_t slot = 0; slot < impl_->ages.slots(); ++slot) {
+    while (impl_->is_over(ReplicaSlot{slot})) {
+      impl_->evict(impl_->ages.oldest_of(ReplicaSlot{slot}));
+    }
+  }
+  impl_->evict_over_bytes();
+}
+
+std::size_t PrefixTree::held_bytes(ReplicaSlot replica) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->radix.share(replica).bytes;
+}
+
+void PrefixTree::held_bytes(std::span<const ReplicaSlot> replicas,
+                            std::span<std::size_t> bytes) const {
+  const std::lock_guard lock(impl_->mutex);
+  std::ranges::transform(replicas, bytes.begin(),
+                         [this](ReplicaSlot replica) { return impl_->radix.share(replica).bytes; });
+}
+
+std::size_t PrefixTree::held_nodes(ReplicaSlot replica) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->radix.share(replica).marks;
+}
+
+PrefixTreeStats PrefixTree::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  const RadixTree::Totals totals = impl_->radix.totals();
+  return {.nodes = totals.nodes,
+          .roots = totals.roots,
+          .marks = totals.marks,
+          .prompts = impl_->ages.size(),
+          .text_bytes = totals.text_bytes,
+          .index_bytes = impl_->index_bytes(),
+          .evicted_prompts = impl_->evicted};
+}
+
+}  // namespace rolter::kvcache
