@@ -1,0 +1,95 @@
+#include "rolter/http/listener.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "rolter/http/socket_options.h"
+
+namespace rolter::http {
+namespace {
+
+// nginx's default is 511; a burst of clients after a restart must not be refused.
+constexpr int kBacklog = 4'096;
+
+using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+
+}  // namespace
+
+Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address) {
+  Acceptor acceptor(io.get_executor());
+  boost::system::error_code ec;
+  const auto failed = [&](const char* step) {
+    std::string where = address.address().to_string();
+    if (address.address().is_v6()) {
+      where = "[" + where + "]";
+    }
+    return fail(ErrorKind::kUnavailable, "cannot listen on " + where + ":" +
+                                             std::to_string(address.port()) + " (" + step +
+                                             "): " + ec.message());
+  };
+  if (acceptor.open(address.protocol(), ec); ec) {
+    return failed("socket");
+  }
+  acceptor.set_option(asio::socket_base::reuse_address(true), ec);
+  if (acceptor.set_option(ReusePort(true), ec); ec) {
+    return failed("SO_REUSEPORT");
+  }
+  if (acceptor.bind(address, ec); ec) {
+    return failed("bind");
+  }
+  set_connection_options(acceptor.native_handle());
+  if (acceptor.listen(kBacklog, ec); ec) {
+    return failed("listen");
+  }
+  return acceptor;
+}
+
+Listener::Listener(Loop& loop, Acceptor acceptor, Admission admission,
+                   std::function<void(Socket)> on_connection)
+    : loop_(loop),
+      acceptor_(std::move(acceptor)),
+      admission_(admission),
+      on_connection_(std::move(on_connection)) {}
+
+Task<> Listener::wait_a_tick() {
+  asio::basic_waitable_timer<std::chrono::steady_clock,
+                             asio::wait_traits<std::chrono::steady_clock>, Executor>
+      timer(loop_.io().get_executor());
+  timer.expires_after(DeadlineWheel::kTick);
+  co_await timer.async_wait(asio::as_tuple(asio::deferred));
+}
+
+Task<> Listener::run() {
+  while (!closed_) {
+    if (admission_.open_connections.load(std::memory_order_relaxed) >= admission_.max_connections) {
+      co_await wait_a_tick();
+      continue;
+    }
+    auto [ec, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::deferred));
+    if (closed_) {
+      break;
+    }
+    if (!ec) {
+      on_connection_(std::move(socket));
+    } else if (ec != asio::error::connection_aborted) {
+      // Out of descriptors or memory: the client waits in the queue until some are free again.
+      co_await wait_a_tick();
+    }
+  }
+}
+
+void Listener::close() {
+  closed_ = true;
+  boost::system::error_code ignored;
+  acceptor_.close(ignored);
+}
+
+Endpoint Listener::address() const {
+  boost::system::error_code ignored;
+  return acceptor_.local_endpoint(ignored);
+}
+
+}  // namespace rolter::http

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "rolter/base/error.h"
+#include "rolter/http/asio.h"
+#include "rolter/http/loop.h"
+
+namespace rolter::http {
+
+using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
+
+/// A listening socket with SO_REUSEPORT, so that each loop has its own queue of connections. The
+/// error names the address.
+[[nodiscard]] Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address);
+
+/// Accepts on one loop and hands each connection to `on_connection`. While `open_connections` (all
+/// loops') is at `max_connections`, new clients wait in the kernel's queue.
+class Listener {
+ public:
+  struct Admission {
+    std::atomic<std::size_t>& open_connections;
+    std::size_t max_connections;
+  };
+
+  Listener(Loop& loop, Acceptor acceptor, Admission admission,
+           std::function<void(Socket)> on_connection);
+
+  /// Runs until close().
+  [[nodiscard]] Task<> run();
+  void close();
+  [[nodiscard]] Endpoint address() const;
+
+ private:
+  [[nodiscard]] Task<> wait_a_tick();
+
+  Loop& loop_;
+  Acceptor acceptor_;
+  Admission admission_;
+  std::function<void(Socket)> on_connection_;
+  bool closed_ = false;
+};
+
+}  // namespace rolter::http

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "rolter/base/time.h"
+#include "rolter/http/asio.h"
+#include "rolter/http/deadline_wheel.h"
+
+namespace rolter::http {
+
+/// What connections share with the event loop they live on. One thread.
+class Loop {
+ public:
+  Loop(asio::io_context& io, const Clock& clock) : io_(io), clock_(clock) {}
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  [[nodiscard]] asio::io_context& io() { return io_; }
+  [[nodiscard]] DeadlineWheel& wheel() { return wheel_; }
+  [[nodiscard]] TimePoint now() const { return clock_.now(); }
+  [[nodiscard]] WallTime wall_now() const { return clock_.wall_now(); }
+
+  /// Working memory between two suspension points: bursts are read here, so that a connection keeps
+  /// only a small buffer of its own. Its content does not survive a co_await.
+  [[nodiscard]] std::span<char> scratch() { return {scratch_->data(), scratch_->size()}; }
+
+ private:
+  static constexpr std::size_t kScratchBytes = 65'536;
+
+  asio::io_context& io_;
+  const Clock& clock_;
+  DeadlineWheel wheel_;
+  std::unique_ptr<std::array<char, kScratchBytes>> scratch_ =
+      std::make_unique<std::array<char, kScratchBytes>>();
+};
+
+}  // namespace rolter::http

@@ -1,0 +1,272 @@
+#include "rolter/http/server_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rolter::http {
+namespace {
+
+constexpr std::chrono::milliseconds kFirstLook{100};
+constexpr std::chrono::milliseconds kNextLooks{400};
+constexpr std::size_t kBodyBytesPerSecond = 1'024;
+constexpr std::chrono::seconds kLingerTime{2};
+constexpr std::size_t kLingerBytes = 67'108'864;
+constexpr std::size_t kReadAhead = 16'384;
+
+}  // namespace
+
+ServerConnection::ServerConnection(Loop& loop, Socket socket, const ServerLimits& limits)
+    : loop_(loop),
+      stream_(std::move(socket)),
+      limits_(limits),
+      read_deadline_(loop.wheel(), [this] { on_read_timeout(); }),
+      watch_(loop.wheel(), [this] { on_watch(); }) {}
+
+void ServerConnection::on_read_timeout() {
+  timed_out_ = true;
+  stream_.cancel();
+}
+
+Task<Result<void>> ServerConnection::fill(std::size_t room) {
+  if (in_.writable().size() < room) {
+    reserve_keeping_head(in_.readable().size() + room);
+  }
+  const auto bytes = co_await stream_.read_some(in_.writable());
+  if (!bytes) {
+    if (timed_out_ && !stream_.aborted()) {
+      co_return fail(ErrorKind::kTimeout, "timed out waiting for the client", ErrorSource::kClient);
+    }
+    Error error = bytes.error();
+    error.source = ErrorSource::kClient;
+    co_return std::unexpected(std::move(error));
+  }
+  in_.commit(*bytes);
+  co_return Result<void>{};
+}
+
+void ServerConnection::skip_empty_lines() {
+  // Robustness towards clients that end a body with a stray CRLF (RFC 9112, section 2.2).
+  while (in_.readable().starts_with("\r\n")) {
+    in_.consume(2);
+    finder_.reset();
+  }
+}
+
+Result<std::size_t> ServerConnection::find_head() {
+  skip_empty_lines();
+  return finder_.find(in_.readable(), limits_.head);
+}
+
+Task<Result<void>> ServerConnection::read_head() {
+  finder_.reset();
+  timed_out_ = false;
+  bool in_head = false;
+  read_deadline_.arm(limits_.idle_timeout);
+  auto found = find_head();
+  while (found && *found == 0) {
+    if (!in_head && !in_.empty()) {
+      in_head = true;
+      read_deadline_.arm(limits_.head_timeout);
+    }
+    const bool had_bytes = !in_.empty();
+    const std::size_t room = in_.writable().empty() ? in_.readable().size() + 1 : 1;
+    if (auto filled = co_await fill(std::min(room, kReadAhead)); !filled) {
+      read_deadline_.disarm();
+      if (filled.error().kind == ErrorKind::kTimeout && !had_bytes) {
+        co_return fail(ErrorKind::kConnectionClosed, "idle connection", ErrorSource::kClient);
+      }
+      co_return filled;
+    }
+    found = find_head();
+  }
+  read_deadline_.disarm();
+  if (!found) {
+    co_return std::unexpected(std::move(found.error()));
+  }
+  head_bytes_ = *found;
+  body_bytes_ = 0;
+  released_ = false;
+  co_return parse_request_head(in_.readable_span().first(head_bytes_), limits_.head, head_);
+}
+
+void ServerConnection::reserve_keeping_head(std::size_t bytes) {
+  const char* before = in_.readable().data();
+  in_.reserve(bytes);
+  const char* after = in_.readable().data();
+  if (before != after && head_bytes_ > 0) {
+    head_.fields.rebase(before, after);
+    head_.method = {after + (head_.method.data() - before), head_.method.size()};
+    head_.target = {after + (head_.target.data() - before), head_.target.size()};
+  }
+}
+
+Task<Result<void>> ServerConnection::send_continue() {
+  if (!head_.expects_continue) {
+    co_return Result<void>{};
+  }
+  co_return co_await send({"HTTP/1.1 100 Continue\r\n\r\n"});
+}
+
+void ServerConnection::arm_body_deadline(TimePoint started, std::size_t received) {
+  if (limits_.body_timeout > Duration::zero()) {
+    const auto extension = std::chrono::seconds(received / kBodyBytesPerSecond);
+    const Duration left = started + limits_.body_timeout + extension - loop_.now();
+    read_deadline_.arm(std::max<Duration>(left, std::chrono::milliseconds(1)));
+  }
+}
+
+Task<Result<std::string_view>> ServerConnection::read_body() {
+  Result<void> done;
+  if (head_.framing == Framing::kLength) {
+    done = co_await read_sized_body();
+  } else if (head_.framing == Framing::kChunked) {
+    done = co_await read_chunked_body();
+  } else {
+    reserve_keeping_head(in_.readable().size() + kBodyPadding);
+  }
+  read_deadline_.disarm();
+  if (!done) {
+    co_return std::unexpected(std::move(done.error()));
+  }
+  co_return in_.readable().substr(head_bytes_, body_bytes_);
+}
+
+Task<Result<void>> ServerConnection::read_sized_body() {
+  if (head_.content_length > limits_.max_body_bytes) {
+    co_return fail(ErrorKind::kLimitExceeded, "the request body is larger than max_body_bytes",
+                   ErrorSource::kClient);
+  }
+  body_bytes_ = static_cast<std::size_t>(head_.content_length);
+  const std::size_t whole = head_bytes_ + body_bytes_;
+  reserve_keeping_head(std::max(whole, in_.readable().size()) + kBodyPadding);
+  if (in_.readable().size() >= whole) {
+    co_return Result<void>{};
+  }
+  if (auto sent = co_await send_continue(); !sent) {
+    co_return sent;
+  }
+  const TimePoint started = loop_.now();
+  while (in_.readable().size() < whole) {
+    arm_body_deadline(started, in_.readable().size() - head_bytes_);
+    if (auto filled = co_await fill(1); !filled) {
+      co_return filled;
+    }
+  }
+  reserve_keeping_head(in_.readable().size() + kBodyPadding);
+  co_return Result<void>{};
+}
+
+Task<Result<void>> ServerConnection::read_chunked_body() {
+  if (in_.readable().size() == head_bytes_) {
+    if (auto sent = co_await send_continue(); !sent) {
+      co_return sent;
+    }
+  }
+  ChunkScanner scanner;
+  const TimePoint started = loop_.now();
+  while (true) {
+    // Body bytes move down over the framing before them; what follows the last chunk is the next
+    // request's and moves up behind the body.
+    std::size_t scanned = head_bytes_ + body_bytes_;
+    while (scanned < in_.readable().size() && !scanner.done()) {
+      const auto step = scanner.next(in_.readable().substr(scanned));
+      if (!step) {
+        co_return std::unexpected(step.error());
+      }
+      scanned += step->consumed;
+      char* to = in_.readable_span().data() + head_bytes_ + body_bytes_;
+      std::copy(step->data.begin(), step->data.end(), to);
+      body_bytes_ += step->data.size();
+    }
+    in_.erase(head_bytes_ + body_bytes_, scanned - head_bytes_ - body_bytes_);
+    if (body_bytes_ > limits_.max_body_bytes) {
+      co_return fail(ErrorKind::kLimitExceeded, "the request body is larger than max_body_bytes",
+                     ErrorSource::kClient);
+    }
+    if (scanner.done()) {
+      reserve_keeping_head(in_.readable().size() + kBodyPadding);
+      co_return Result<void>{};
+    }
+    arm_body_deadline(started, body_bytes_);
+    const std::size_t room = std::clamp<std::size_t>(body_bytes_, kReadAhead, 1'048'576);
+    if (auto filled = co_await fill(in_.writable().size() > 0 ? 1 : room); !filled) {
+      co_return filled;
+    }
+  }
+}
+
+Task<Result<void>> ServerConnection::send(Gather out) {
+  auto written = stream_.try_write(out);
+  if (written && !out.empty()) {
+    written = co_await stream_.write_all(out);
+  }
+  if (!written) {
+    written.error().source = ErrorSource::kClient;
+  }
+  co_return written;
+}
+
+void ServerConnection::watch(std::function<void()> on_gone) {
+  on_gone_ = std::move(on_gone);
+  watch_.arm(kFirstLook);
+}
+
+void ServerConnection::on_watch() {
+  if (stream_.peer_has_left()) {
+    on_gone_();
+    return;
+  }
+  watch_.arm(kNextLooks);
+}
+
+void ServerConnection::release_request() {
+  if (!released_) {
+    released_ = true;
+    in_.consume(head_bytes_ + body_bytes_);
+    head_bytes_ = body_bytes_ = 0;
+    if (in_.empty()) {
+      in_.release();
+    } else {
+      in_.shrink();
+    }
+  }
+}
+
+void ServerConnection::finish_request() {
+  if (!released_) {
+    released_ = true;
+    in_.consume(head_bytes_ + body_bytes_);
+    head_bytes_ = body_bytes_ = 0;
+    if (in_.capacity() > InputBuffer::kIdleBytes) {
+      in_.shrink();
+    }
+  }
+}
+
+Task<> ServerConnection::close_gently() {
+  stream_.shutdown_send();
+  in_.release();
+  head_bytes_ = 0;
+  read_deadline_.arm(kLingerTime);
+  timed_out_ = false;
+  std::size_t discarded = 0;
+  while (discarded < kLingerBytes) {
+    in_.reserve(InputBuffer::kIdleBytes);
+    const auto bytes = co_await stream_.read_some(in_.writable());
+    if (!bytes) {
+      break;
+    }
+    discarded += *bytes;
+    while (discarded < kLingerBytes) {
+      const auto more = stream_.try_read(loop_.scratch());
+      if (!more || *more == 0) {
+        break;
+      }
+      discarded += *more;
+    }
+  }
+  read_deadline_.disarm();
+  stream_.abort();
+}
+
+}  // namespace rolter::http

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include "rolter/base/error.h"
+#include "rolter/http/chunked.h"
+#include "rolter/http/head_parser.h"
+#include "rolter/http/input_buffer.h"
+#include "rolter/http/loop.h"
+#include "rolter/http/stream.h"
+
+namespace rolter::http {
+
+/// What a client may take of us. Durations of 0 mean no limit.
+struct ServerLimits {
+  HeadLimits head;
+  std::size_t max_body_bytes = 33'554'432;
+  Duration head_timeout{};  // first to last byte of a head
+  Duration body_timeout{};  // of a body, plus one second per KiB received
+  Duration idle_timeout{};  // between requests
+};
+
+/// The server's side of one client connection: reads one request after another and sends what it is
+/// given. One loop, one coroutine at a time. Request data stays in one buffer: the head's views and
+/// the body are good until finish_request() or release_request().
+class ServerConnection {
+ public:
+  ServerConnection(Loop& loop, Socket socket, const ServerLimits& limits);
+
+  /// Waits for the next request's head. Errors: kConnectionClosed when the client is done (nothing
+  /// to answer), kTimeout after a part of a head (408), kProtocol (400), kLimitExceeded (431).
+  /// After any error the connection must be closed.
+  [[nodiscard]] Task<Result<void>> read_head();
+  [[nodiscard]] const RequestHead& head() const { return head_; }
+
+  /// The whole body, de-chunked, followed by kBodyPadding readable bytes. Sends "100 Continue" when
+  /// the client waits for it. Errors: kLimitExceeded (413), kTimeout (408), kProtocol (400), or the
+  /// connection's end. After any error the connection must be closed.
+  static constexpr std::size_t kBodyPadding = 64;
+  [[nodiscard]] Task<Result<std::string_view>> read_body();
+
+  /// Sends everything. The pieces must stay alive.
+  [[nodiscard]] Task<Result<void>> send(Gather out);
+  [[nodiscard]] Stream& stream() { return stream_; }
+
+  /// Calls `on_gone` once, from the loop, when the client's end of the connection is seen while a
+  /// request is being served: 100 ms after this call and then several times a second, so that fast
+  /// requests pay nothing and a departure is seen well within a second.
+  void watch(std::function<void()> on_gone);
+  void unwatch() { watch_.disarm(); }
+
+  /// Gives the request's memory back early. The views of head() and the body are dead then.
+  void release_request();
+
+  /// Makes ready for the next request.
+  void finish_request();
+
+  /// Closes in a way that lets the client read what was sent although it may still be sending
+  /// (RFC 9112, section 9.6): stops sending, then discards for a bounded time.
+  [[nodiscard]] Task<> close_gently();
+  void abort() { stream_.abort(); }
+
+ private:
+  [[nodiscard]] Task<Result<void>> fill(std::size_t room);
+  [[nodiscard]] Task<Result<void>> read_sized_body();
+  [[nodiscard]] Task<Result<void>> read_chunked_body();
+  [[nodiscard]] Task<Result<void>> send_continue();
+  [[nodiscard]] Result<std::size_t> find_head();
+  void skip_empty_lines();
+  void reserve_keeping_head(std::size_t bytes);
+  void arm_body_deadline(TimePoint started, std::size_t received);
+  void on_read_timeout();
+  void on_watch();
+
+  Loop& loop_;
+  Stream stream_;
+  const ServerLimits& limits_;
+  InputBuffer in_;
+  HeadFinder finder_;
+  RequestHead head_;
+  std::size_t head_bytes_ = 0;
+  std::size_t body_bytes_ = 0;
+  bool released_ = false;
+  bool timed_out_ = false;
+  Deadline read_deadline_;
+  Deadline watch_;
+  std::function<void()> on_gone_;
+};
+
+}  // namespace rolter::http

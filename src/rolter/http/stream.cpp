@@ -1,0 +1,146 @@
+#include "rolter/http/stream.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/deferred.hpp>
+#include <cerrno>
+#include <utility>
+
+namespace rolter::http {
+namespace {
+
+// Awaiting a deferred operation costs no coroutine frame of its own, unlike use_awaitable.
+constexpr auto kDeferred = asio::as_tuple(asio::deferred);
+
+std::unexpected<Error> from_code(const boost::system::error_code& ec) {
+  if (ec == asio::error::eof) {
+    return fail(ErrorKind::kConnectionClosed, "connection closed by the peer");
+  }
+  if (ec == asio::error::operation_aborted || ec == asio::error::bad_descriptor) {
+    return fail(ErrorKind::kCancelled, "cancelled");
+  }
+  return fail(ErrorKind::kConnectionReset, "connection lost: " + ec.message());
+}
+
+std::unexpected<Error> from_errno(int error) {
+  return from_code({error, boost::system::system_category()});
+}
+
+}  // namespace
+
+void Gather::consume(std::size_t bytes) {
+  size_ -= bytes;
+  while (bytes > 0) {
+    std::string_view& piece = pieces_[first_];
+    if (bytes < piece.size()) {
+      piece.remove_prefix(bytes);
+      return;
+    }
+    bytes -= piece.size();
+    ++first_;
+  }
+}
+
+Stream::Stream(Socket socket) : socket_(std::move(socket)) {
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+}
+
+Task<Result<std::size_t>> Stream::read_some(std::span<char> into) {
+  const auto [ec, bytes] =
+      co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), kDeferred);
+  if (aborted_) {
+    co_return fail(ErrorKind::kCancelled, "cancelled");
+  }
+  if (ec) {
+    co_return from_code(ec);
+  }
+  co_return bytes;
+}
+
+Result<std::size_t> Stream::try_read(std::span<char> into) {
+  const ssize_t bytes = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+  if (bytes > 0) {
+    return static_cast<std::size_t>(bytes);
+  }
+  if (bytes == 0) {
+    return fail(ErrorKind::kConnectionClosed, "connection closed by the peer");
+  }
+  if (errno == EAGAIN || errno == EINTR) {
+    return std::size_t{0};
+  }
+  return from_errno(errno);
+}
+
+Result<void> Stream::try_write(Gather& out) {
+  while (!out.empty()) {
+    std::array<iovec, Gather::kMaxPieces> vectors;
+    std::size_t count = 0;
+    for (const std::string_view piece : out.pieces()) {
+      vectors[count++] = {const_cast<char*>(piece.data()), piece.size()};
+    }
+    msghdr message{};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = count;
+    const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      if (errno == EAGAIN) {
+        return {};
+      }
+      return from_errno(errno);
+    }
+    out.consume(static_cast<std::size_t>(sent));
+  }
+  return {};
+}
+
+Task<Result<void>> Stream::write_all(Gather out) {
+  while (true) {
+    if (auto written = try_write(out); !written || out.empty()) {
+      co_return written;
+    }
+    const auto [ec] = co_await socket_.async_wait(Socket::wait_write, kDeferred);
+    if (aborted_ || ec) {
+      co_return fail(ErrorKind::kCancelled, "cancelled");
+    }
+  }
+}
+
+void Stream::cancel() {
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
+}
+
+void Stream::abort() {
+  if (!aborted_) {
+    aborted_ = true;
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+  }
+}
+
+void Stream::shutdown_send() {
+  boost::system::error_code ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+}
+
+bool Stream::peer_has_left() const {
+  pollfd entry{const_cast<Socket&>(socket_).native_handle(), POLLRDHUP, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+bool Stream::is_quiet() const {
+  char byte = 0;
+  const ssize_t bytes =
+      ::recv(const_cast<Socket&>(socket_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return bytes < 0 && errno == EAGAIN;
+}
+
+}  // namespace rolter::http

@@ -1,0 +1,167 @@
+#include "rolter/http/upstream_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rolter::http {
+namespace {
+
+constexpr int kMaxInterimHeads = 16;
+constexpr HeadLimits kAnswerLimits{
+    .max_bytes = 262'144, .max_fields = 512, .max_token_ids_bytes = 0};
+
+}  // namespace
+
+UpstreamConnection::UpstreamConnection(Loop& loop, Socket socket)
+    : loop_(loop), stream_(std::move(socket)) {}
+
+Task<Result<void>> UpstreamConnection::send(Gather out) {
+  ++exchanges_;
+  has_answer_bytes_ = false;
+  complete_ = false;
+  auto written = stream_.try_write(out);
+  if (written && !out.empty()) {
+    written = co_await stream_.write_all(out);
+  }
+  if (!written) {
+    written.error().source = ErrorSource::kUpstream;
+  }
+  co_return written;
+}
+
+Task<Result<void>> UpstreamConnection::read_head(bool to_head_request) {
+  for (int interim = 0; interim < kMaxInterimHeads; ++interim) {
+    finder_.reset();
+    auto found = finder_.find(in_.readable(), kAnswerLimits);
+    while (found && *found == 0) {
+      if (in_.writable().empty()) {
+        in_.reserve(std::max(InputBuffer::kIdleBytes, 2 * in_.readable().size()));
+      }
+      const auto bytes = co_await stream_.read_some(in_.writable());
+      if (!bytes) {
+        Error error = bytes.error();
+        error.source = ErrorSource::kUpstream;
+        co_return std::unexpected(std::move(error));
+      }
+      filled_last_read_ = *bytes == in_.writable().size();
+      in_.commit(*bytes);
+      has_answer_bytes_ = true;
+      found = finder_.find(in_.readable(), kAnswerLimits);
+    }
+    if (!found) {
+      co_return fail(ErrorKind::kProtocol, "the replica's answer has too long a head",
+                     ErrorSource::kUpstream);
+    }
+    auto parsed = parse_response_head(in_.readable_span().first(*found), kAnswerLimits,
+                                      to_head_request, head_);
+    if (!parsed) {
+      parsed.error().source = ErrorSource::kUpstream;
+      co_return parsed;
+    }
+    if (head_.status >= 200) {
+      // The head's bytes stay in the buffer, before the body's first ones: its views need them.
+      pending_ = *found;
+      begin_body();
+      co_return Result<void>{};
+    }
+    if (head_.status == 101) {
+      break;
+    }
+    in_.consume(*found);
+  }
+  co_return fail(ErrorKind::kProtocol, "the replica sent no final answer", ErrorSource::kUpstream);
+}
+
+void UpstreamConnection::begin_body() {
+  chunks_ = {};
+  left_ = head_.framing == Framing::kLength ? head_.content_length : 0;
+  trailing_bytes_ = false;
+  complete_ = head_.framing == Framing::kNone || (head_.framing == Framing::kLength && left_ == 0);
+}
+
+Result<UpstreamConnection::Piece> UpstreamConnection::take(std::string_view bytes, BodySink& sink) {
+  std::size_t taken = 0;
+  switch (head_.framing) {
+    case Framing::kNone:
+      break;
+    case Framing::kUntilClose:
+      taken = bytes.size();
+      sink.on_data(bytes);
+      break;
+    case Framing::kLength:
+      taken = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size()));
+      left_ -= taken;
+      complete_ = left_ == 0;
+      sink.on_data(bytes.substr(0, taken));
+      break;
+    case Framing::kChunked:
+      while (taken < bytes.size() && !chunks_.done()) {
+        auto step = chunks_.next(bytes.substr(taken));
+        if (!step) {
+          step.error().source = ErrorSource::kUpstream;
+          return std::unexpected(std::move(step.error()));
+        }
+        taken += step->consumed;
+        if (!step->data.empty()) {
+          sink.on_data(step->data);
+        }
+      }
+      complete_ = chunks_.done();
+      break;
+  }
+  trailing_bytes_ = complete_ && taken < bytes.size();
+  return Piece{bytes.substr(0, taken), complete_};
+}
+
+Result<UpstreamConnection::Piece> UpstreamConnection::on_read_error(Error error) {
+  if (error.kind == ErrorKind::kConnectionClosed && head_.framing == Framing::kUntilClose) {
+    complete_ = true;
+    return Piece{{}, true};
+  }
+  error.source = ErrorSource::kUpstream;
+  return std::unexpected(std::move(error));
+}
+
+Task<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySink& sink) {
+  auto piece = try_read_body(sink);
+  if (!piece || !piece->raw.empty() || piece->end) {
+    co_return piece;
+  }
+  in_.reserve(InputBuffer::kIdleBytes);
+  const auto bytes = co_await stream_.read_some(in_.writable());
+  if (!bytes) {
+    co_return on_read_error(bytes.error());
+  }
+  filled_last_read_ = *bytes == in_.writable().size();
+  in_.commit(*bytes);
+  pending_ = in_.readable().size();
+  co_return take(in_.readable(), sink);
+}
+
+Result<UpstreamConnection::Piece> UpstreamConnection::try_read_body(BodySink& sink) {
+  in_.consume(std::exchange(pending_, 0));
+  if (complete_) {
+    trailing_bytes_ = trailing_bytes_ || !in_.empty();
+    return Piece{{}, true};
+  }
+  if (!in_.empty()) {
+    pending_ = in_.readable().size();
+    return take(in_.readable(), sink);
+  }
+  if (!filled_last_read_) {
+    return Piece{};
+  }
+  const auto bytes = stream_.try_read(loop_.scratch());
+  if (!bytes) {
+    return on_read_error(bytes.error());
+  }
+  filled_last_read_ = *bytes == loop_.scratch().size();
+  return take({loop_.scratch().data(), *bytes}, sink);
+}
+
+bool UpstreamConnection::reusable() const {
+  return complete_ && head_.keep_alive && !trailing_bytes_ && !stream_.aborted() &&
+         in_.readable().size() == pending_;
+}
+
+}  // namespace rolter::http
