@@ -50,8 +50,7 @@ void InputBuffer::release() {
 }
 
 void InputBuffer::reallocate(std::size_t capacity) {
-  // Not make_unique: it would write zeroes to memory that is about to be overwritten.
-  std::unique_ptr<char[]> data(new char[capacity]);
+  auto data = std::make_unique_for_overwrite<char[]>(capacity);
   if (end_ > begin_) {
     std::memcpy(data.get(), data_.get() + begin_, end_ - begin_);
   }
