@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "rolter/openai/request_view.h"
 #include "tests/unit/openai/padded_body.h"
@@ -169,6 +171,114 @@ TEST(ChatPrompt, another_model_is_another_root_that_can_be_renamed) {
   const auto base = chat(kHello);
   EXPECT_NE(view->prompt.root, base.root);
   EXPECT_EQ(view->prompt.root ^ root_of_model("adapter") ^ root_of_model("m"), base.root);
+}
+
+TEST(MessagesPrompt, reads_like_the_same_conversation_on_chat_completions) {
+  const auto anthropic =
+      prompt_of(Endpoint::kMessages,
+                R"("max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"hi",
+         "cache_control":{"type":"ephemeral"}}]}],"system":[{"text":"S","type":"text"}])");
+  const auto openai = chat(R"({"role":"system","content":"S"},{"role":"user","content":"hi"})");
+  EXPECT_EQ(anthropic, openai);
+  EXPECT_EQ(
+      prompt_of(Endpoint::kMessages, R"("system":"S","messages":[{"role":"user","content":"hi"}])"),
+      openai);
+}
+
+TEST(MessagesPrompt, tool_use_results_and_thinking_are_part_of_it) {
+  const auto prompt = prompt_of(Endpoint::kMessages, R"("messages":[
+      {"role":"user","content":"hello"},
+      {"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"sig"},
+         {"type":"redacted_thinking","data":"zzz"},
+         {"type":"tool_use","id":"toolu_1","name":"add","input":{"b" : [1, 2],"a":"x"}}]},
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1",
+         "content":[{"type":"text","text":"3"}]},{"type":"tool_result","content":"4"},
+         {"type":"text","text":"go on"}]}])");
+  const auto reordered = prompt_of(Endpoint::kMessages, R"("messages":[
+      {"role":"user","content":"hello"},
+      {"role":"assistant","content":[{"type":"thinking","thinking":"t"},
+         {"type":"tool_use","id":"toolu_2","name":"add","input":{"a":"\u0078","b":[1,2]}}]},
+      {"role":"user","content":[{"type":"tool_result","content":"3"},
+         {"type":"tool_result","content":"4"},"go on"]}])");
+  EXPECT_EQ(prompt, reordered);
+  const std::string head = std::string("hello") + kAssistant + "t" + kItem + "add{";
+  const std::string tail = std::string("}") + kUser + kTool + "3" + kTool + "4\ngo on";
+  EXPECT_TRUE(prompt.text.starts_with(head));
+  EXPECT_TRUE(prompt.text.ends_with(tail));
+}
+
+TEST(ResponsesPrompt, a_string_is_a_users_turn_after_the_instructions) {
+  EXPECT_EQ(prompt_of(Endpoint::kResponses, R"("input":"hello")"), chat(kHello));
+  EXPECT_EQ(prompt_of(Endpoint::kResponses, R"("input":"hi","instructions":"S")"),
+            chat(R"({"role":"system","content":"S"},{"role":"user","content":"hi"})"));
+}
+
+TEST(ResponsesPrompt, items_are_turns) {
+  const auto prompt = prompt_of(Endpoint::kResponses, R"("input":[
+      {"role":"user","content":[{"type":"input_text","text":"hello"}]},
+      {"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"r"}]},
+      {"type":"function_call","id":"fc_1","call_id":"c","name":"add","arguments":"{}"},
+      {"type":"function_call_output","call_id":"c","output":"2"},
+      {"type":"message","role":"assistant","id":"msg_1","status":"completed",
+       "content":[{"type":"output_text","text":"two","annotations":[]}]},
+      {"type":"computer_call","action":{"x":1}}])");
+  const std::string text = std::string("hello") + kAssistant + "r" + kAssistant + kItem + "add{}" +
+                           kTool + "2" + kAssistant + "two";
+  ASSERT_EQ(prompt.text.size(), text.size() + 2 + 1 + 8);
+  EXPECT_EQ(prompt.text.substr(0, text.size()), text);
+}
+
+TEST(ResponsesPrompt, what_the_engine_remembers_separates) {
+  EXPECT_NE(prompt_of(Endpoint::kResponses, R"("input":"x","previous_response_id":"resp_1")").root,
+            prompt_of(Endpoint::kResponses, R"("input":"x")").root);
+}
+
+TEST(CompletionsPrompt, strings_are_the_text) {
+  EXPECT_EQ(prompt_of(Endpoint::kCompletions, R"("prompt":"a\nb")").text, "a\nb");
+  EXPECT_EQ(prompt_of(Endpoint::kCompletions, R"("prompt":["a","b"])").text,
+            std::string("a") + kItem + "b");
+  EXPECT_NE(prompt_of(Endpoint::kCompletions, R"("prompt":"hello")").root, chat(kHello).root);
+}
+
+TEST(CompletionsPrompt, token_ids_are_four_bytes_each_and_a_root_of_their_own) {
+  const auto ids = prompt_of(Endpoint::kCompletions, R"("prompt":[1, 258, 4294967295])");
+  EXPECT_EQ(ids.text, std::string("\1\0\0\0\2\1\0\0\xff\xff\xff\xff", 12));
+  EXPECT_NE(ids.root, prompt_of(Endpoint::kCompletions, R"("prompt":"x")").root);
+  EXPECT_EQ(prompt_of(Endpoint::kCompletions, R"("prompt":[[1],[2]])").text,
+            std::string("\1\0\0\0\xff\2\0\0\0", 9));
+}
+
+TEST(CompletionsPrompt, the_first_list_of_token_ids_is_given_to_exact_routing) {
+  const auto ids = [](const std::string& prompt) {
+    RequestParser parser;
+    const PaddedBody body(R"({"model":"m","prompt":)" + prompt + "}");
+    const auto view = parser.parse(Endpoint::kCompletions, "", body.view());
+    return std::vector<std::uint32_t>(view->prompt_token_ids.begin(), view->prompt_token_ids.end());
+  };
+  EXPECT_EQ(ids("[7,8]"), (std::vector<std::uint32_t>{7, 8}));
+  EXPECT_EQ(ids("[[7,8],[9]]"), (std::vector<std::uint32_t>{7, 8}));
+  EXPECT_TRUE(ids("[]").empty());
+  EXPECT_TRUE(ids("[7,-1]").empty());
+  EXPECT_TRUE(ids("[7,4294967296]").empty());
+  EXPECT_TRUE(ids("[7,1.5]").empty());
+  EXPECT_TRUE(ids(R"([7,"x"])").empty());
+  EXPECT_TRUE(ids(R"("7")").empty());
+}
+
+TEST(OtherPrompts, queries_stand_before_documents) {
+  EXPECT_EQ(prompt_of(Endpoint::kRerank, R"("documents":["d1",{"text":"d2"}],"query":"q")").text,
+            std::string("q") + kItem + "d1" + kItem + R"({"text":"d2",})");
+  EXPECT_EQ(prompt_of(Endpoint::kScore, R"("text_2":["x","y"],"text_1":"q")").text,
+            std::string("q") + kItem + "x" + kItem + "y");
+  EXPECT_EQ(prompt_of(Endpoint::kEmbeddings, R"("input":["x","y"])").text,
+            std::string("x") + kItem + "y");
+  EXPECT_EQ(prompt_of(Endpoint::kPooling, R"("messages":[)" + kHello + "]"), chat(kHello));
+}
+
+TEST(OtherPrompts, what_uses_no_kv_cache_has_none) {
+  EXPECT_EQ(prompt_of(Endpoint::kTokenize, R"("prompt":"x")").text, "");
+  EXPECT_EQ(prompt_of(Endpoint::kDetokenize, R"("tokens":[1,2])").text, "");
+  EXPECT_EQ(prompt_of(Endpoint::kMessagesCountTokens, R"("messages":[)" + kHello + "]").text, "");
 }
 
 }  // namespace
