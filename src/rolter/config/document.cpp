@@ -1,0 +1,167 @@
+#include "rolter/config/document.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace rolter::config {
+namespace {
+
+// toml++ bounds nested values but not dotted keys, and a table that deep overflows the stack when
+// it is destroyed.
+constexpr std::size_t kMaxDotsInARow = 200;
+
+Position to_position(const toml::source_position& from) {
+  return {from.line, from.column};
+}
+
+WallTime to_instant(const toml::date_time& from) {
+  using std::chrono::minutes;
+  const std::chrono::year_month_day day{std::chrono::year{from.date.year},
+                                        std::chrono::month{from.date.month},
+                                        std::chrono::day{from.date.day}};
+  const auto time_of_day = std::chrono::hours{from.time.hour} + minutes{from.time.minute} +
+                           std::chrono::seconds{from.time.second} +
+                           std::chrono::microseconds{from.time.nanosecond / 1000};
+  const minutes offset{from.offset ? from.offset->minutes : 0};
+  return WallTime{std::chrono::sys_days{day}} + time_of_day - offset;
+}
+
+Value convert(const toml::node& node);
+
+Table convert_table(const toml::table& from) {
+  Table entries;
+  entries.reserve(from.size());
+  for (const auto& [key, node] : from) {
+    entries.push_back(
+        Entry{std::string(key.str()), to_position(key.source().begin), convert(node)});
+  }
+  std::ranges::sort(entries, {}, &Entry::at);
+  return entries;
+}
+
+Array convert_array(const toml::array& from) {
+  Array values;
+  values.reserve(from.size());
+  for (const toml::node& node : from) {
+    values.push_back(convert(node));
+  }
+  return values;
+}
+
+Value convert(const toml::node& node) {
+  Value value;
+  value.at = to_position(node.source().begin);
+  node.visit([&value](const auto& typed) {
+    using Node = std::decay_t<decltype(typed)>;
+    if constexpr (toml::is_table<Node>) {
+      value.data = convert_table(typed);
+    } else if constexpr (toml::is_array<Node>) {
+      value.data = convert_array(typed);
+    } else if constexpr (toml::is_date_time<Node>) {
+      value.data = DateTime{to_instant(typed.get()), typed.get().offset.has_value()};
+    } else if constexpr (toml::is_date<Node> || toml::is_time<Node>) {
+      value.data = DateTime{};
+    } else {
+      value.data = typed.get();
+    }
+  });
+  return value;
+}
+
+/// The library's words. A number it could not read is not repeated: an unquoted secret may look
+/// like one.
+std::string describe(const toml::parse_error& error) {
+  const std::string text(error.description());
+  const bool quotes_the_value = text.find("representable") != std::string::npos ||
+                                text.find("interpret '") != std::string::npos;
+  return quotes_the_value ? text.substr(0, text.find('\'')) + "a number out of range" : text;
+}
+
+/// The line on which more than kMaxDotsInARow dots stand in one run that could be a dotted key.
+std::optional<std::size_t> line_of_overlong_key(std::string_view text) {
+  std::size_t line = 1;
+  std::size_t dots = 0;
+  for (const char c : text) {
+    if (c == '.') {
+      if (++dots > kMaxDotsInARow) {
+        return line;
+      }
+    } else if (std::string_view("\n=,[]{}#").find(c) != std::string_view::npos) {
+      dots = 0;
+      line += c == '\n' ? 1 : 0;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Entry* find_entry(const Table& table, std::string_view key) {
+  const auto found = std::ranges::find(table, key, &Entry::key);
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::expected<Value, Finding> parse_document(std::string_view text) {
+  if (const auto line = line_of_overlong_key(text)) {
+    return std::unexpected(
+        Finding{Severity::kError, *line, 1, "",
+                fmt::format("more than {} dots in a row; shorten the key", kMaxDotsInARow)});
+  }
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    const Position at = to_position(parsed.error().source().begin);
+    return std::unexpected(Finding{Severity::kError, at.line, at.column, "",
+                                   fmt::format("not valid TOML: {}", describe(parsed.error()))});
+  }
+  return convert(parsed.table());
+}
+
+std::optional<DateTime> parse_date_time(std::string_view text) {
+  if (text.empty() || text.find_first_not_of("0123456789-:.+TtZz ") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const toml::parse_result parsed = toml::parse(fmt::format("t = {}", text));
+  if (!parsed || parsed.table()["t"].as_date_time() == nullptr) {
+    return std::nullopt;
+  }
+  const toml::date_time& time = parsed.table()["t"].as_date_time()->get();
+  return DateTime{to_instant(time), time.offset.has_value()};
+}
+
+Position locate(const Value& root, std::string_view path) {
+  const Value* value = &root;
+  Position at = root.at;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find_first_of(".[", 1), path.size());
+    std::string_view step = path.substr(0, end);
+    path.remove_prefix(end);
+    if (step.front() == '[') {
+      std::size_t index = 0;
+      std::from_chars(step.data() + 1, step.data() + step.size(), index);
+      const auto* array = std::get_if<Array>(&value->data);
+      if (array == nullptr || index >= array->size()) {
+        return at;
+      }
+      value = &(*array)[index];
+    } else {
+      step.remove_prefix(step.front() == '.' ? 1 : 0);
+      const auto* table = std::get_if<Table>(&value->data);
+      const Entry* entry = table == nullptr ? nullptr : find_entry(*table, step);
+      if (entry == nullptr) {
+        return at;
+      }
+      value = &entry->value;
+    }
+    at = value->at;
+  }
+  return at;
+}
+
+}  // namespace rolter::config
