@@ -19,7 +19,8 @@ ALLOWED = {
     "openai": ("base",),
     "kvcache": ("base",),
     "cluster": ("base", "config"),
-    "balance": ("base", "cluster", "kvcache", "openai/prompt.h"),
+    # config: a strategy is made from its route, as plain values
+    "balance": ("base", "config", "cluster", "kvcache", "openai/prompt.h"),
     "admission": ("base", "config"),
     "http": ("base",),
     "telemetry": ("base",),

@@ -61,7 +61,7 @@ struct Score {
   std::size_t target = 0;
   double matched = 0.0;  // fraction 0..1
   double total = 0.0;    // what the strategy maximised; meaning depends on the strategy
-  std::vector<std::pair<std::string_view, double>> parts;  // named, unweighted
+  std::vector<std::pair<std::string_view, double>> parts = {};  // named, unweighted
 };
 
 /// A served prompt, remembered on probation: dropping it undoes the memory unless keep() was

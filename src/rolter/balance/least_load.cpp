@@ -1,0 +1,19 @@
+#include "rolter/balance/least_load.h"
+
+#include "rolter/balance/load.h"
+
+namespace rolter::balance {
+
+Decision LeastLoad::pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) {
+  if (scores != nullptr) {
+    for (const Candidate& candidate : in.eligible) {
+      const double load = known_load(candidate);
+      scores->push_back({.target = candidate.target, .total = -load, .parts = {{"load", load}}});
+    }
+  }
+  Choices choices = open_to_misses(in.eligible, rng);
+  choices.keep_least([&](std::size_t i) { return known_load(in.eligible[i]); });
+  return {.target = in.eligible[choices.pick(rng)].target, .reason = Reason::kLeastLoad};
+}
+
+}  // namespace rolter::balance

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "rolter/balance/choices.h"
+#include "rolter/base/random.h"
+#include "rolter/cluster/candidate.h"
+
+namespace rolter::balance {
+
+/// The least of our own requests in flight: what the overload rule and the load score compare with.
+[[nodiscard]] inline std::uint32_t least_in_flight(std::span<const cluster::Candidate> eligible) {
+  std::uint32_t least = eligible.front().in_flight;
+  for (const cluster::Candidate& candidate : eligible) {
+    least = std::min(least, candidate.in_flight);
+  }
+  return least;
+}
+
+/// The queue as the engine reports it where that is known (it sees other gateways' requests too),
+/// our own count otherwise.
+[[nodiscard]] inline double known_load(const cluster::Candidate& candidate) {
+  return candidate.queued.value_or(candidate.in_flight);
+}
+
+/// Who may take a request that has no place to go to: a target in slow start joins only with the
+/// probability of its ramp. A new target has the least load and the coldest cache, and would get
+/// every such request otherwise.
+[[nodiscard]] inline Choices open_to_misses(std::span<const cluster::Candidate> eligible,
+                                            Rng& rng) {
+  Choices choices = Choices::all(eligible.size());
+  if (std::ranges::any_of(eligible, [](const auto& candidate) { return candidate.ramp < 1.0; })) {
+    PerCandidate<bool> joins;
+    for (const cluster::Candidate& candidate : eligible) {
+      joins.push_back(candidate.ramp >= 1.0 || uniform_unit(rng) < candidate.ramp);
+    }
+    choices.prefer([&](std::size_t position) { return joins[position]; });
+  }
+  return choices;
+}
+
+}  // namespace rolter::balance

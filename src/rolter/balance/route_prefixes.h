@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rolter/balance/choices.h"
+#include "rolter/balance/strategy.h"
+#include "rolter/kvcache/prefix_tree.h"
+
+namespace rolter::balance {
+
+/// The prefix trees of one route: usually one, but its targets may serve models of different names,
+/// and the tree belongs to the upstream model. Any thread, as the trees are.
+class RoutePrefixes {
+ public:
+  /// `trees` has one entry per target of the route; several may be the same. Shared with other
+  /// routes and with the registry, since a reload replaces routes while requests are under way.
+  explicit RoutePrefixes(std::vector<std::shared_ptr<kvcache::PrefixTree>> trees);
+
+  /// Leading bytes of the prompt held for each eligible target.
+  using Scope = kvcache::PrefixTree::Scope;
+  void match(const PickInput& in, Scope scope, PerCandidate<std::size_t>& matched_bytes) const;
+  [[nodiscard]] std::size_t match(const PickInput& in, const Candidate& candidate) const;
+
+  /// How warm each of the choices is: the distinct bytes held for it. The others' values are left.
+  void held_bytes(const PickInput& in, const Choices& choices,
+                  PerCandidate<std::size_t>& bytes) const;
+
+  [[nodiscard]] Record record(const PickInput& in, const Candidate& chosen);
+
+ private:
+  class Tree final : public Record::Undo {
+   public:
+    explicit Tree(std::shared_ptr<kvcache::PrefixTree> tree) : tree_(std::move(tree)) {}
+    [[nodiscard]] kvcache::PrefixTree& operator*() const { return *tree_; }
+    void undo(std::uint64_t ticket) override { tree_->undo(kvcache::PrefixTree::Ticket{ticket}); }
+
+   private:
+    std::shared_ptr<kvcache::PrefixTree> tree_;
+  };
+
+  void match_within(const Tree& tree, const PickInput& in, Scope scope,
+                    PerCandidate<std::size_t>& matched_bytes) const;
+
+  std::vector<std::unique_ptr<Tree>> distinct_;
+  std::vector<Tree*> by_target_;
+};
+
+}  // namespace rolter::balance

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rolter/balance/strategy.h"
+#include "rolter/cluster/cluster_view.h"
+#include "rolter/config/config.h"
+#include "rolter/kvcache/prefix_trees.h"
+
+namespace rolter::balance {
+
+/// What a strategy is made from. Only its own construction may use the references.
+struct StrategyParts {
+  const config::Route& route;
+  std::span<const cluster::RouteTarget> targets;  // as the route's
+  const kvcache::PrefixTrees& trees;              // has applied prefix_tree_demands()
+};
+
+/// Makes the route's strategy. nullptr for one whose index does not exist here yet: the caller says
+/// so and uses another.
+[[nodiscard]] std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts);
+
+/// The trees that the strategies of this configuration will use: one demand per route and upstream
+/// model.
+[[nodiscard]] std::vector<kvcache::PrefixTrees::Demand> prefix_tree_demands(
+    const config::Config& config);
+
+}  // namespace rolter::balance

@@ -1,0 +1,119 @@
+#include "rolter/balance/strategies.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/unit/balance/fleet.h"
+
+namespace rolter::balance {
+namespace {
+
+using config::StrategyKind;
+
+config::Route route_with(StrategyKind strategy, std::vector<std::string> models) {
+  config::Route route;
+  route.strategy = strategy;
+  for (const std::string& model : models) {
+    config::RouteTarget target;
+    target.model = model;
+    route.targets.push_back(target);
+  }
+  return route;
+}
+
+/// What cluster makes of the route's targets, as far as a strategy looks at it.
+std::vector<cluster::RouteTarget> targets_of(const config::Route& route) {
+  std::vector<cluster::RouteTarget> targets;
+  for (const config::RouteTarget& from : route.targets) {
+    cluster::RouteTarget target;
+    target.model = from.model;
+    target.label = "provider-" + std::to_string(targets.size()) + "/" + from.model;
+    targets.push_back(target);
+  }
+  return targets;
+}
+
+class StrategiesTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Strategy> make(const config::Route& route) {
+    const std::vector<cluster::RouteTarget> targets = targets_of(route);
+    return make_strategy({.route = route, .targets = targets, .trees = trees_});
+  }
+
+  kvcache::PrefixTrees trees_;
+};
+
+TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
+  struct Expected {
+    StrategyKind kind;
+    Reason reason;
+  };
+  constexpr auto kExpected = std::to_array<Expected>({
+      {StrategyKind::kCacheAware, Reason::kBelowThreshold},
+      {StrategyKind::kRoundRobin, Reason::kRoundRobin},
+      {StrategyKind::kRandom, Reason::kRandom},
+      {StrategyKind::kLeastLoad, Reason::kLeastLoad},
+      {StrategyKind::kWeighted, Reason::kWeighted},
+  });
+  for (const auto& [kind, reason] : kExpected) {
+    config::Config config;
+    config.routes.push_back(route_with(kind, {"m", "m"}));
+    trees_.apply(prefix_tree_demands(config));
+    const std::unique_ptr<Strategy> strategy = make(config.routes.front());
+    ASSERT_NE(strategy, nullptr);
+    Fleet fleet(*strategy, 2);
+    EXPECT_EQ(fleet.pick("some prompt").reason, reason);
+  }
+}
+
+TEST_F(StrategiesTest, only_strategies_that_use_a_tree_ask_for_one) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kCacheAware, {"a", "b", "a"}));
+  config.routes.push_back(route_with(StrategyKind::kRoundRobin, {"c"}));
+  trees_.apply(prefix_tree_demands(config));
+  EXPECT_NE(trees_.find("a"), nullptr);
+  EXPECT_NE(trees_.find("b"), nullptr);
+  EXPECT_EQ(trees_.find("c"), nullptr);
+}
+
+TEST_F(StrategiesTest, a_route_s_settings_reach_its_strategy) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kCacheAware, {"m", "m"}));
+  config::Route& route = config.routes.front();
+  route.threshold = 0.9;
+  route.overload_abs = 10;
+  route.min_match_bytes = 5;
+  trees_.apply(prefix_tree_demands(config));
+  const std::unique_ptr<Strategy> strategy = make(route);
+  Fleet fleet(*strategy, 2);
+  fleet.record("0123456789", 0);
+  EXPECT_EQ(fleet.pick("012345678x").reason, Reason::kPrefix);
+  EXPECT_EQ(fleet.pick("01234567xx").reason, Reason::kBelowThreshold);
+  EXPECT_EQ(fleet.pick("0123").reason, Reason::kBelowThreshold);
+  fleet.candidates()[0].in_flight = 10;
+  EXPECT_EQ(fleet.pick("0123456789").reason, Reason::kPrefix);
+  fleet.candidates()[0].in_flight = 11;
+  EXPECT_EQ(fleet.pick("0123456789").reason, Reason::kOverloaded);
+}
+
+TEST_F(StrategiesTest, routes_to_one_model_learn_from_each_other_and_a_reload_forgets_nothing) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kCacheAware, {"m", "m"}));
+  trees_.apply(prefix_tree_demands(config));
+  std::unique_ptr<Strategy> before = make(config.routes.front());
+  Fleet(*before, 2).record("a prompt", 1);
+
+  config.routes.push_back(route_with(StrategyKind::kCacheAware, {"m", "m"}));
+  trees_.apply(prefix_tree_demands(config));
+  const std::unique_ptr<Strategy> after = make(config.routes.back());
+  before.reset();
+  EXPECT_EQ(Fleet(*after, 2).pick("a prompt").target, 1U);
+  EXPECT_EQ(Fleet(*after, 2).pick("a prompt").reason, Reason::kPrefix);
+}
+
+}  // namespace
+}  // namespace rolter::balance
