@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "rolter/kvcache/chain_key.h"
+#include "rolter/kvcache/flat_table.h"
+
+namespace rolter::kvcache {
+
+/// A block's place in a BlockTable, good for as long as any stream holds the block.
+enum class NodeId : std::uint32_t {};
+inline constexpr NodeId kNoNode{0xffffffffU};
+
+/// A stream's bit in every block's set of holders: one per (replica, data-parallel rank).
+using HolderBit = std::uint32_t;
+
+/// The upper half of a chain key, and the node that has the whole of it.
+struct IndexSlot {
+  std::uint32_t tag = 0;
+  NodeId node = kNoNode;
+
+  [[nodiscard]] bool vacant() const { return node == kNoNode; }
+  [[nodiscard]] std::uint32_t spread() const { return tag; }
+};
+
+/// Which streams hold which blocks: chain key -> a bitmap with one bit per stream, so that a step
+/// of a lookup is one AND whatever the number of holders.
+///
+/// Cost per block, shared by all its holders: 24 + 8 * words() bytes for the node, and 10 to 12.5
+/// for the slot that finds it.
+///
+/// Not thread-safe: BlockIndex owns the locking. Readers may go on during index_grown_for().
+class BlockTable {
+ public:
+  using Index = FlatTable<IndexSlot>;
+
+  /// Room for words * 64 holders; see widen().
+  explicit BlockTable(std::size_t words = 1) : words_(words) {}
+
+  [[nodiscard]] std::size_t words() const { return words_; }
+  [[nodiscard]] std::size_t size() const { return index_.size(); }
+  [[nodiscard]] std::size_t bytes() const;
+
+  /// Rebuilds every node for words * 64 holders, more than before. O(blocks).
+  void widen(std::size_t words);
+
+  [[nodiscard]] NodeId find(ChainKey key) const;
+
+  [[nodiscard]] ChainKey key(NodeId node) const { return ChainKey{at(node)[kKeyWord]}; }
+  [[nodiscard]] ChainKey parent(NodeId node) const { return ChainKey{at(node)[kParentWord]}; }
+  /// Number of blocks before this one in its chain.
+  [[nodiscard]] std::uint32_t depth(NodeId node) const {
+    return static_cast<std::uint32_t>(at(node)[kDepthWord] >> 32);
+  }
+  [[nodiscard]] const std::uint64_t* holders(NodeId node) const { return at(node) + kHeaderWords; }
+  [[nodiscard]] bool holds(NodeId node, HolderBit holder) const {
+    return ((holders(node)[holder / 64] >> (holder % 64)) & 1) != 0;
+  }
+
+  /// Growth in two steps: the larger index is built while readers go on, then put in place.
+  [[nodiscard]] bool has_room_for(std::size_t more) const { return index_.has_room_for(more); }
+  [[nodiscard]] Index index_grown_for(std::size_t more) const { return index_.grown_for(more); }
+  void replace_index(Index index) { index_ = std::move(index); }
+
+  /// The node of `key`, new when there is none: it must get a holder before anything else happens.
+  /// The index must have room for it.
+  NodeId find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth);
+
+  /// False when the holder was there already.
+  bool add_holder(NodeId node, HolderBit holder);
+
+  /// The holder must be there. Without its last holder a node is gone.
+  void remove_holder(NodeId node, HolderBit holder);
+
+  /// For a walk along known keys, each step some keys ahead of the next: prefetch_slot(), then
+  /// prefetch_node(), whose guess find_guessed() confirms or corrects.
+  void prefetch_slot(ChainKey key) const { index_.prefetch(tag_of(key)); }
+  [[nodiscard]] NodeId prefetch_node(ChainKey key) const;
+  [[nodiscard]] NodeId find_guessed(ChainKey key, NodeId guess) const {
+    return guess == kNoNode || at(guess)[kKeyWord] == static_cast<std::uint64_t>(key) ? guess
+                                                                                      : find(key);
+  }
+
+ private:
+  static constexpr std::size_t kKeyWord = 0;  // the next free node, while this one is free
+  static constexpr std::size_t kParentWord = 1;
+  static constexpr std::size_t kDepthWord = 2;  // depth << 32 | number of holders
+  static constexpr std::size_t kHeaderWords = 3;
+  static constexpr std::size_t kChunkNodes = 4096;
+
+  static std::uint32_t tag_of(ChainKey key) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32);
+  }
+
+  [[nodiscard]] std::uint64_t* at(NodeId node) const {
+    const auto position = static_cast<std::size_t>(node);
+    return chunks_[position / kChunkNodes].get() +
+           (position % kChunkNodes) * (kHeaderWords + words_);
+  }
+  NodeId take_node();
+
+  Index index_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> chunks_;
+  std::size_t words_;
+  std::uint32_t nodes_cut_ = 0;  // nodes ever cut from the chunks
+  NodeId first_free_ = kNoNode;
+};
+
+}  // namespace rolter::kvcache

@@ -1,0 +1,253 @@
+#include "rolter/kvcache/kv_event_decoder.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "rolter/kvcache/kv_event_fields.h"
+#include "rolter/kvcache/msgpack_check.h"
+#include "rolter/kvcache/msgpack_values.h"
+
+namespace rolter::kvcache {
+namespace {
+
+/// Reads a hash and moves past it.
+std::optional<EngineHash> next_hash(const char** value) {
+  switch (mp_typeof(**value)) {
+    case MP_UINT:
+      return EngineHash{mp_decode_uint(value)};
+    case MP_INT:
+      return EngineHash{static_cast<std::uint64_t>(mp_decode_int(value))};
+    case MP_BIN: {
+      std::uint32_t length = 0;
+      const char* bytes = mp_decode_bin(value, &length);
+      std::uint64_t hash = 0;
+      for (std::uint32_t i = length > 8 ? length - 8 : 0; i < length; ++i) {
+        hash = (hash << 8) | static_cast<std::uint8_t>(bytes[i]);
+      }
+      return length > 0 ? std::optional(EngineHash{hash}) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return lower(x) == lower(y);
+  });
+}
+
+GroupKind kind_of(std::string_view kind) {
+  if (kind.empty()) {
+    return GroupKind::kUnsaid;
+  }
+  const bool whole = kind.starts_with("full_attention") || kind.starts_with("mla_attention");
+  return whole ? GroupKind::kFullAttention : GroupKind::kPartial;
+}
+
+/// One element of a block's extra_keys list, and moves past it.
+ExtraDigest mix_element(ExtraDigest digest, const char** value) {
+  const char* begin = *value;
+  switch (mp_typeof(**value)) {
+    case MP_STR: {
+      std::uint32_t length = 0;
+      const char* text = mp_decode_str(value, &length);
+      return mix_extra(digest, ExtraKind::kText, {text, length});
+    }
+    case MP_UINT:
+      return mix_extra(digest, ExtraKind::kNumber, mp_decode_uint(value));
+    case MP_BIN: {
+      std::uint32_t length = 0;
+      const char* bytes = mp_decode_bin(value, &length);
+      return mix_extra(digest, ExtraKind::kBytes, {bytes, length});
+    }
+    default:  // (image hash, offset) and the like, by its encoding, which is canonical
+      mp_next(value);
+      return mix_extra(digest, ExtraKind::kOther,
+                       {begin, static_cast<std::size_t>(*value - begin)});
+  }
+}
+
+}  // namespace
+
+Result<BatchSummary> KvEventDecoder::decode(std::span<const std::byte> payload, KvEventSink& sink) {
+  if (!is_one_msgpack_object(payload)) {
+    return fail(ErrorKind::kProtocol, "event batch is not one MessagePack object",
+                ErrorSource::kUpstream);
+  }
+  const char* at = reinterpret_cast<const char*>(payload.data());
+  if (mp_typeof(*at) != MP_ARRAY) {
+    return fail(ErrorKind::kProtocol, "event batch is not an array", ErrorSource::kUpstream);
+  }
+  const std::uint32_t parts = mp_decode_array(&at);
+  if (parts < 2) {
+    return fail(ErrorKind::kProtocol, "event batch lacks its events", ErrorSource::kUpstream);
+  }
+  BatchSummary summary{.timestamp = as_seconds(at)};
+  mp_next(&at);
+  if (mp_typeof(*at) != MP_ARRAY) {
+    return fail(ErrorKind::kProtocol, "event batch's events are not an array",
+                ErrorSource::kUpstream);
+  }
+  if (parts > 2) {
+    const char* rank = at;
+    mp_next(&rank);
+    summary.rank = as_u32(rank);
+  }
+  for (std::uint32_t left = mp_decode_array(&at); left > 0; --left) {
+    const char* event = at;
+    mp_next(&at);
+    KvEventFields fields;
+    bool good = fields.read(event);
+    if (!good) {
+      ++summary.malformed;
+      continue;
+    }
+    if (fields.type == "BlockStored") {
+      good = deliver_stored(fields, sink);
+    } else if (fields.type == "BlockRemoved") {
+      good = deliver_removed(fields, sink);
+    } else if (fields.type == "AllBlocksCleared") {
+      sink.cleared();
+    } else {
+      ++summary.unknown;
+      continue;
+    }
+    ++(good ? summary.delivered : summary.malformed);
+  }
+  return summary;
+}
+
+namespace {
+
+EventScope scope_of(const char* medium, const char* locality, const char* kind, const char* group) {
+  EventScope scope;
+  const std::string_view tier = as_text(medium);
+  const bool gpu = medium == nullptr || equals_ignoring_case(tier, "GPU");
+  const bool remote = equals_ignoring_case(as_text(locality), "REMOTE");
+  scope.medium = gpu && !remote ? Medium::kGpu : Medium::kOther;
+  scope.kind = kind_of(as_text(kind));
+  scope.group = as_u32(group);
+  return scope;
+}
+
+}  // namespace
+
+bool KvEventDecoder::deliver_stored(const KvEventFields& fields, KvEventSink& sink) {
+  BlockStored event;
+  if (!read_hashes(fields.hashes) || !read_tokens(fields.tokens)) {
+    return false;
+  }
+  if (fields.parent != nullptr) {
+    const char* parent = fields.parent;
+    event.parent = next_hash(&parent);
+    if (!event.parent) {
+      return false;
+    }
+  }
+  if (fields.block_size != nullptr) {
+    const auto block_size = as_u32(fields.block_size);
+    if (!block_size) {
+      return false;
+    }
+    event.block_size = *block_size;
+  }
+  event.adapter = as_text(fields.lora_name);
+  ExtraDigest adapter = ExtraDigest::kNone;
+  if (!event.adapter.empty()) {
+    adapter = mix_extra(adapter, ExtraKind::kAdapter, event.adapter);
+  } else if (const auto number = as_unsigned(fields.lora_id)) {
+    adapter = mix_extra(adapter, ExtraKind::kAdapterNumber, *number);
+  }
+  read_extras(fields, adapter, !event.parent);
+  event.hashes = hashes_;
+  event.tokens = tokens_;
+  event.extras = extras_;
+  event.session_id = as_text(fields.session);
+  event.scope = scope_of(fields.medium, fields.locality, fields.kind, fields.group);
+  sink.stored(event);
+  return true;
+}
+
+bool KvEventDecoder::deliver_removed(const KvEventFields& fields, KvEventSink& sink) {
+  if (!read_hashes(fields.hashes)) {
+    return false;
+  }
+  sink.removed({.hashes = hashes_,
+                .scope = scope_of(fields.medium, fields.locality, fields.kind, fields.group)});
+  return true;
+}
+
+bool KvEventDecoder::read_hashes(const char* value) {
+  hashes_.clear();
+  if (value == nullptr || mp_typeof(*value) != MP_ARRAY) {
+    return false;
+  }
+  for (std::uint32_t left = mp_decode_array(&value); left > 0; --left) {
+    const auto hash = next_hash(&value);
+    if (!hash) {
+      return false;
+    }
+    hashes_.push_back(*hash);
+  }
+  return true;
+}
+
+bool KvEventDecoder::read_tokens(const char* value) {
+  tokens_.clear();
+  if (value == nullptr) {
+    return true;  // offload events of vLLM before PR 43468 have none
+  }
+  if (mp_typeof(*value) != MP_ARRAY) {
+    return false;
+  }
+  const std::uint32_t count = mp_decode_array(&value);
+  tokens_.resize(count);
+  for (TokenId& token : tokens_) {
+    const auto id = next_unsigned(&value);
+    if (!id || *id > std::numeric_limits<TokenId>::max()) {
+      return false;
+    }
+    token = static_cast<TokenId>(*id);
+  }
+  return true;
+}
+
+void KvEventDecoder::read_extras(const KvEventFields& fields, ExtraDigest adapter, bool is_root) {
+  extras_.clear();
+  const char* lists = fields.extra_keys;
+  const bool listed = lists != nullptr && mp_typeof(*lists) == MP_ARRAY;
+  const bool salted = is_root && fields.salt != nullptr && mp_typeof(*fields.salt) == MP_STR;
+  if (!listed && !salted && adapter == ExtraDigest::kNone) {
+    return;
+  }
+  extras_.assign(hashes_.size(), adapter);
+  const std::string_view adapter_name = as_text(fields.lora_name);
+  const std::uint32_t count = listed ? mp_decode_array(&lists) : 0;
+  bool any = adapter != ExtraDigest::kNone || salted;
+  for (std::size_t block = 0; block < std::min<std::size_t>(count, extras_.size()); ++block) {
+    if (mp_typeof(*lists) != MP_ARRAY) {
+      mp_next(&lists);
+      continue;
+    }
+    std::uint32_t left = mp_decode_array(&lists);
+    any = any || left > 0;
+    if (left > 0 && !adapter_name.empty() && as_text(lists) == adapter_name) {
+      mp_next(&lists);  // the adapter, which is in the digest already
+      --left;
+    }
+    for (; left > 0; --left) {
+      extras_[block] = mix_element(extras_[block], &lists);
+    }
+  }
+  if (salted && !extras_.empty()) {
+    extras_[0] = mix_extra(extras_[0], ExtraKind::kText, as_text(fields.salt));
+  }
+  if (!any) {
+    extras_.clear();
+  }
+}
+
+}  // namespace rolter::kvcache
