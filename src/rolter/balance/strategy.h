@@ -26,6 +26,7 @@ struct PickInput {
   std::span<const TokenId> token_ids;  // the whole prompt's ids; empty = unknown
   std::string_view session;            // x-session-id; empty = none
   TimePoint now;
+  std::string_view cache_salt = {};  // the body's; engines reuse blocks under equal salts only
 };
 
 /// Why a target was chosen: one word for logs, metrics and explain.
@@ -52,8 +53,9 @@ enum class Reason : std::uint8_t {
 struct Decision {
   std::size_t target = 0;  // Candidate::target of the chosen one
   Reason reason = Reason::kOnlyOne;
-  double matched = 0.0;           // fraction 0..1 of the prompt found at the chosen target
-  std::size_t matched_units = 0;  // bytes (prefix tree) or tokens (block index) behind it
+  double matched = 0.0;                    // fraction 0..1 of the prompt found at the chosen target
+  std::size_t matched_units = 0;           // bytes (prefix tree) or tokens (block index) behind it
+  std::optional<std::uint32_t> rank = {};  // X-data-parallel-rank to ask for; absent = none
 };
 
 /// What explain shows for one eligible target. Filled only when asked for.
@@ -72,6 +74,8 @@ class Record {
    public:
     virtual ~Undo() = default;
     virtual void undo(std::uint64_t ticket) = 0;
+    /// The record was kept.
+    virtual void kept(std::uint64_t /*ticket*/) {}
   };
 
   Record() = default;
@@ -90,7 +94,11 @@ class Record {
   ~Record() { drop(); }
 
   /// The first body byte has come: the replica has the prompt.
-  void keep() { undo_ = nullptr; }
+  void keep() {
+    if (undo_ != nullptr) {
+      std::exchange(undo_, nullptr)->kept(ticket_);
+    }
+  }
 
  private:
   void drop() {
@@ -115,7 +123,7 @@ class Strategy {
   [[nodiscard]] virtual Decision pick(const PickInput& in, Rng& rng,
                                       std::vector<Score>* scores) = 0;
 
-  /// Remembers that the request has been sent to `chosen`.
+  /// Remembers that the request has been sent to `chosen`, whose rank is the decision's.
   [[nodiscard]] virtual Record record(const PickInput& in, const Candidate& chosen) = 0;
 };
 
