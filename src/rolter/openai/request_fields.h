@@ -45,7 +45,6 @@ enum class Field : std::uint8_t {
   kChatTemplateKwargs,
   kReasoningEffort,
   kReasoning,
-  kOutputConfig,
   kMmProcessorKwargs,
   kAddSpecialTokens,
   kTruncatePromptTokens,
