@@ -2,8 +2,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <chrono>
 
 namespace rolter::http {
 
@@ -19,5 +21,10 @@ using Task = asio::awaitable<T, Executor>;
 
 using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
 using Endpoint = asio::ip::tcp::endpoint;
+
+/// For waits that are rare or must be exact; limits on I/O use a Deadline instead.
+using LoopTimer =
+    asio::basic_waitable_timer<std::chrono::steady_clock,
+                               asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 }  // namespace rolter::http

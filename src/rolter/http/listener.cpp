@@ -3,7 +3,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <utility>
 
 #include "rolter/http/socket_options.h"
@@ -55,9 +54,7 @@ Listener::Listener(Loop& loop, Acceptor acceptor, Admission admission,
       on_connection_(std::move(on_connection)) {}
 
 Task<> Listener::wait_a_tick() {
-  asio::basic_waitable_timer<std::chrono::steady_clock,
-                             asio::wait_traits<std::chrono::steady_clock>, Executor>
-      timer(loop_.io().get_executor());
+  LoopTimer timer(loop_.io().get_executor());
   timer.expires_after(DeadlineWheel::kTick);
   co_await timer.async_wait(asio::as_tuple(asio::deferred));
 }

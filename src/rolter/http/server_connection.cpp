@@ -15,7 +15,7 @@ constexpr std::size_t kReadAhead = 16'384;
 
 }  // namespace
 
-ServerConnection::ServerConnection(Loop& loop, Socket socket, const ServerLimits& limits)
+ServerConnection::ServerConnection(Loop& loop, Socket socket, ServerLimits limits)
     : loop_(loop),
       stream_(std::move(socket)),
       limits_(limits),
@@ -63,9 +63,11 @@ Task<Result<void>> ServerConnection::read_head() {
   bool in_head = false;
   read_deadline_.arm(limits_.idle_timeout);
   auto found = find_head();
+  idle_ = in_.empty();
   while (found && *found == 0) {
     if (!in_head && !in_.empty()) {
       in_head = true;
+      idle_ = false;
       read_deadline_.arm(limits_.head_timeout);
     }
     const bool had_bytes = !in_.empty();
@@ -79,6 +81,7 @@ Task<Result<void>> ServerConnection::read_head() {
     }
     found = find_head();
   }
+  idle_ = false;
   read_deadline_.disarm();
   if (!found) {
     co_return std::unexpected(std::move(found.error()));

@@ -27,7 +27,7 @@ struct ServerLimits {
 /// the body are good until finish_request() or release_request().
 class ServerConnection {
  public:
-  ServerConnection(Loop& loop, Socket socket, const ServerLimits& limits);
+  ServerConnection(Loop& loop, Socket socket, ServerLimits limits);
 
   /// Waits for the next request's head. Errors: kConnectionClosed when the client is done (nothing
   /// to answer), kTimeout after a part of a head (408), kProtocol (400), kLimitExceeded (431).
@@ -44,6 +44,9 @@ class ServerConnection {
   /// Sends everything. The pieces must stay alive.
   [[nodiscard]] Task<Result<void>> send(Gather out);
   [[nodiscard]] Stream& stream() { return stream_; }
+
+  /// Waiting for a request of which nothing has come.
+  [[nodiscard]] bool idle() const { return idle_; }
 
   /// Calls `on_gone` once, from the loop, when the client's end of the connection is seen while a
   /// request is being served: 100 ms after this call and then several times a second, so that fast
@@ -76,13 +79,14 @@ class ServerConnection {
 
   Loop& loop_;
   Stream stream_;
-  const ServerLimits& limits_;
+  ServerLimits limits_;
   InputBuffer in_;
   HeadFinder finder_;
   RequestHead head_;
   std::size_t head_bytes_ = 0;
   std::size_t body_bytes_ = 0;
   bool released_ = false;
+  bool idle_ = false;
   bool timed_out_ = false;
   Deadline read_deadline_;
   Deadline watch_;

@@ -15,14 +15,20 @@ constexpr HeadLimits kAnswerLimits{
 UpstreamConnection::UpstreamConnection(Loop& loop, Socket socket)
     : loop_(loop), stream_(std::move(socket)) {}
 
-Task<Result<void>> UpstreamConnection::send(Gather out) {
+Result<void> UpstreamConnection::try_send(Gather& out) {
+  in_.consume(std::exchange(pending_, 0));
   ++exchanges_;
   has_answer_bytes_ = false;
   complete_ = false;
   auto written = stream_.try_write(out);
-  if (written && !out.empty()) {
-    written = co_await stream_.write_all(out);
+  if (!written) {
+    written.error().source = ErrorSource::kUpstream;
   }
+  return written;
+}
+
+Task<Result<void>> UpstreamConnection::send_rest(Gather out) {
+  auto written = co_await stream_.write_all(out);
   if (!written) {
     written.error().source = ErrorSource::kUpstream;
   }

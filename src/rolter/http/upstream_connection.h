@@ -24,9 +24,11 @@ class UpstreamConnection {
  public:
   UpstreamConnection(Loop& loop, Socket socket);
 
-  /// Sends a whole request. An error can mean that the replica has answered early and closed:
-  /// read_head() may still find that answer.
-  [[nodiscard]] Task<Result<void>> send(Gather out);
+  /// Begins an exchange: sends what the socket takes now of a whole request and consumes it from
+  /// `out`. The rest, if any, is for send_rest(), which waits. An error can mean that the replica
+  /// has answered early and closed: read_head() may still find that answer.
+  [[nodiscard]] Result<void> try_send(Gather& out);
+  [[nodiscard]] Task<Result<void>> send_rest(Gather out);
 
   /// Waits for the final head; interim ones (1xx) are skipped, at most 16 of them. Errors are the
   /// replica's: kConnectionClosed or kConnectionReset (nothing of an answer has come when

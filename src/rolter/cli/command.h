@@ -1,0 +1,13 @@
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace rolter::cli {
+
+/// Each command adds itself to the application; its callback sets `exit_code`.
+void add_serve(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+
+}  // namespace rolter::cli

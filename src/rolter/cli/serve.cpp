@@ -1,0 +1,141 @@
+#include <pthread.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "rolter/cli/command.h"
+#include "rolter/cli/config_file.h"
+#include "rolter/runtime/gateway.h"
+
+namespace rolter::cli {
+namespace {
+
+struct ServeOptions {
+  std::string config;
+  std::optional<std::string> host;
+  std::optional<std::uint16_t> port;
+  std::optional<std::size_t> loops;
+};
+
+/// What the command line and environment say wins over the file, at reloads too.
+std::optional<config::Config> read(const ServeOptions& options) {
+  auto config = read_config_file(options.config);
+  if (config) {
+    config->server.host = options.host.value_or(config->server.host);
+    config->server.port = options.port.value_or(config->server.port);
+    config->server.loops = options.loops.value_or(config->server.loops);
+  }
+  return config;
+}
+
+void set_up_log(const config::Log& log) {
+  auto logger =
+      std::make_shared<spdlog::logger>("rolter", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_level(spdlog::level::from_str(log.level));
+  spdlog::set_default_logger(std::move(logger));
+}
+
+sigset_t our_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&signals, signal);
+  }
+  return signals;
+}
+
+int next_signal(const sigset_t& signals) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  return signal;
+}
+
+void reload(runtime::Gateway& gateway, const ServeOptions& options) {
+  auto config = read(options);
+  if (!config) {
+    spdlog::error("reload refused: {} has errors; the configuration in force stays",
+                  options.config);
+    return;
+  }
+  if (auto reloaded = gateway.reload(std::move(*config)); !reloaded) {
+    spdlog::error("reload refused: {}", reloaded.error().message);
+    return;
+  }
+  spdlog::info("reloaded {}, configuration version {}", options.config, gateway.state()->version);
+}
+
+/// The first SIGTERM drains, a second one stops at once.
+int drain(runtime::Gateway& gateway, const sigset_t& signals) {
+  std::atomic<bool> hurry{false};
+  std::atomic<bool> drained{false};
+  std::thread second([&] {
+    while (!drained.load()) {
+      const timespec wait{0, 100'000'000};
+      const int signal = sigtimedwait(&signals, nullptr, &wait);
+      if (signal == SIGTERM || signal == SIGINT) {
+        hurry.store(true);
+      }
+    }
+  });
+  spdlog::info("draining");
+  const runtime::DrainResult result = gateway.drain(hurry);
+  drained.store(true);
+  second.join();
+  if (result == runtime::DrainResult::kCut) {
+    spdlog::warn("stopped with answers still under way");
+    return 3;
+  }
+  spdlog::info("stopped");
+  return 0;
+}
+
+int serve(const ServeOptions& options) {
+  auto config = read(options);
+  if (!config) {
+    return 1;
+  }
+  set_up_log(config->log);
+  // Before any thread starts, so that all of them leave the signals to sigwait().
+  const sigset_t signals = our_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  runtime::Gateway gateway(std::move(*config));
+  if (auto started = gateway.start(); !started) {
+    std::fprintf(stderr, "rolter: error: %s\n", started.error().message.c_str());
+    return 1;
+  }
+  std::fprintf(stderr, "listening on %s\n", gateway.url().c_str());
+  while (true) {
+    if (next_signal(signals) != SIGHUP) {
+      return drain(gateway, signals);
+    }
+    reload(gateway, options);
+  }
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("serve", "Run the gateway");
+  auto options = std::make_shared<ServeOptions>();
+  command->add_option("-c,--config", options->config, "Configuration file (TOML)")
+      ->required()
+      ->envname("ROLTER_CONFIG");
+  command->add_option("--host", options->host, "Address to listen on, instead of [server] host")
+      ->envname("ROLTER_HOST");
+  command->add_option("--port", options->port, "Port to listen on, instead of [server] port")
+      ->envname("ROLTER_PORT");
+  command->add_option("--loops", options->loops, "Event loops, instead of [server] loops")
+      ->check(CLI::Range(1, 1024));
+  command->callback([options, &exit_code] { exit_code = serve(*options); });
+}
+
+}  // namespace rolter::cli

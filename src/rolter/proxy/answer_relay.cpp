@@ -1,0 +1,98 @@
+#include "rolter/proxy/answer_relay.h"
+
+#include <utility>
+
+namespace rolter::proxy {
+
+AnswerRelay::AnswerRelay(http::ServerConnection& client, http::UpstreamConnection& upstream,
+                         std::unique_ptr<openai::AnswerObserver> observer)
+    : client_(client), upstream_(upstream), observer_(std::move(observer)) {}
+
+void AnswerRelay::on_data(std::string_view bytes) {
+  if (observer_) {
+    observer_->feed(bytes);
+  }
+  if (strips_framing_) {
+    stripped_.append(bytes);
+  }
+}
+
+bool AnswerRelay::may_commit() const {
+  if (last_.end || held().size() >= kMaxHeldBytes) {
+    return true;
+  }
+  return observer_ ? observer_->saw_content() : !held().empty();
+}
+
+http::Task<Result<void>> AnswerRelay::hold() {
+  do {
+    // The usual answer comes in one piece, which is then sent from where it was read. Only when
+    // more is awaited must it be copied.
+    if (!last_.raw.empty()) {
+      held_.append(last_.raw);
+    }
+    auto piece = co_await upstream_.read_body(*this);
+    if (!piece) {
+      last_ = {};
+      co_return std::unexpected(std::move(piece.error()));
+    }
+    last_ = *piece;
+    if (!held_.empty()) {
+      held_.append(last_.raw);
+      last_.raw = {};
+    }
+  } while (!may_commit());
+  co_return Result<void>{};
+}
+
+http::Task<Result<void>> AnswerRelay::commit(std::string_view head) {
+  http::Gather out{head};
+  if (strips_framing_) {
+    out.add(stripped_);
+  } else {
+    out.add(held());
+  }
+  auto sent = co_await send(out);
+  last_.raw = {};
+  std::string().swap(held_);
+  stripped_.clear();
+  co_return sent;
+}
+
+http::Task<Result<void>> AnswerRelay::send(http::Gather out) {
+  bytes_out_ += out.size();
+  auto written = client_.stream().try_write(out);
+  if (written && !out.empty()) {
+    // The pieces may lie in the loop's scratch memory, which is not ours across a suspension.
+    std::string unsent;
+    for (const std::string_view piece : out.pieces()) {
+      unsent.append(piece);
+    }
+    written = co_await client_.stream().write_all(http::Gather{unsent});
+  }
+  if (!written) {
+    written.error().source = ErrorSource::kClient;
+  }
+  co_return written;
+}
+
+http::Task<Result<void>> AnswerRelay::move_piece() {
+  auto piece = upstream_.try_read_body(*this);
+  if (piece && piece->raw.empty() && !piece->end) {
+    piece = co_await upstream_.read_body(*this);
+  }
+  if (!piece) {
+    co_return std::unexpected(std::move(piece.error()));
+  }
+  last_ = *piece;
+  const std::string_view data = outgoing(last_.raw);
+  Result<void> sent;
+  if (!data.empty()) {
+    sent = co_await send(http::Gather{data});
+  }
+  last_.raw = {};
+  stripped_.clear();
+  co_return sent;
+}
+
+}  // namespace rolter::proxy

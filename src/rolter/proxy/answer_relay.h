@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rolter/base/error.h"
+#include "rolter/http/server_connection.h"
+#include "rolter/http/upstream_connection.h"
+#include "rolter/openai/stream_observer.h"
+
+namespace rolter::proxy {
+
+/// Passes one answer from a replica to the client. First it is held: head and content-free events
+/// until the first content, a JSON body until it is whole, at most 64 KiB of either, so that a
+/// replica that dies in prefill or has nothing to say can still be left for another. Then it is
+/// committed and relayed byte for byte as it comes; a slow client slows the replica down, and at
+/// most what one read brought is kept for it. An observer looks on.
+class AnswerRelay final : public http::BodySink {
+ public:
+  static constexpr std::size_t kMaxHeldBytes = 65'536;
+
+  /// `observer` may be null: then nothing is held beyond the first bytes of the body.
+  AnswerRelay(http::ServerConnection& client, http::UpstreamConnection& upstream,
+              std::unique_ptr<openai::AnswerObserver> observer);
+
+  /// Reads until the answer may be committed. Errors are the replica's.
+  [[nodiscard]] http::Task<Result<void>> hold();
+
+  /// What is held of the body, as framed.
+  [[nodiscard]] std::string_view held() const { return held_.empty() ? last_.raw : held_; }
+  [[nodiscard]] bool complete() const { return last_.end; }
+  [[nodiscard]] const openai::AnswerObserver* observer() const { return observer_.get(); }
+
+  /// For HTTP/1.0 clients: sends the data without its chunk framing. Before hold().
+  void strip_framing() { strips_framing_ = true; }
+
+  /// Sends `head` and what is held, in one write. Errors are the client's.
+  [[nodiscard]] http::Task<Result<void>> commit(std::string_view head);
+
+  /// Relays the rest. `on_progress` is called after each piece. Errors say whose fault it is.
+  template <typename OnProgress>
+  [[nodiscard]] http::Task<Result<void>> relay(OnProgress& on_progress) {
+    while (!last_.end) {
+      if (auto moved = co_await move_piece(); !moved) {
+        co_return moved;
+      }
+      on_progress();
+    }
+    co_return Result<void>{};
+  }
+
+  [[nodiscard]] std::uint64_t bytes_out() const { return bytes_out_; }
+
+  void on_data(std::string_view bytes) override;
+
+ private:
+  [[nodiscard]] bool may_commit() const;
+  [[nodiscard]] http::Task<Result<void>> move_piece();
+  [[nodiscard]] http::Task<Result<void>> send(http::Gather out);
+  [[nodiscard]] std::string_view outgoing(std::string_view raw) const {
+    return strips_framing_ ? std::string_view(stripped_) : raw;
+  }
+
+  http::ServerConnection& client_;
+  http::UpstreamConnection& upstream_;
+  std::unique_ptr<openai::AnswerObserver> observer_;
+  std::string held_;      // pieces before the last one
+  std::string stripped_;  // data of the last piece, or of all held ones
+  http::UpstreamConnection::Piece last_;
+  std::uint64_t bytes_out_ = 0;
+  bool strips_framing_ = false;
+};
+
+}  // namespace rolter::proxy

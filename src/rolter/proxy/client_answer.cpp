@@ -1,0 +1,109 @@
+#include "rolter/proxy/client_answer.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+namespace rolter::proxy {
+namespace {
+
+using http::iequals;
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+bool is_event_stream(const http::ResponseHead& head) {
+  constexpr std::string_view kType = "text/event-stream";
+  return iequals(head.fields.get("content-type").substr(0, kType.size()), kType);
+}
+
+void append_connection(std::string& out, int client_minor_version, bool keep_alive) {
+  if (!keep_alive) {
+    out.append("Connection: close\r\n");
+  } else if (client_minor_version == 0) {
+    out.append("Connection: keep-alive\r\n");
+  }
+}
+
+}  // namespace
+
+void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
+  out.clear();
+  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", in.head.status, in.head.reason);
+  for (const http::Field& field : in.head.fields) {
+    if (!iequals(field.name, "x-request-id") && !http::is_hop_by_hop(field.name, in.head.fields)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  // HTTP/1.0 knows no chunks: its body ends with the connection (RFC 9112, section 6.1).
+  if (in.head.framing == http::Framing::kChunked && in.client_minor_version >= 1) {
+    out.append("Transfer-Encoding: chunked\r\n");
+  }
+  if (is_event_stream(in.head) && !in.head.fields.has("x-accel-buffering")) {
+    out.append("X-Accel-Buffering: no\r\n");
+  }
+  append_connection(out, in.client_minor_version, in.keep_alive);
+  append_field(out, "x-request-id", in.request_id);
+  append_field(out, "x-rolter-provider", in.provider);
+  append_field(out, "x-rolter-target", in.target_label);
+  out.append("\r\n");
+}
+
+void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std::string& out) {
+  out.clear();
+  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", answer.status,
+                 reason_phrase(answer.status));
+  if (!answer.body.empty()) {
+    append_field(out, "Content-Type", answer.content_type);
+  }
+  fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", answer.body.size());
+  out.append(answer.extra_fields);
+  if (!answer.keep_alive) {
+    out.append("Connection: close\r\n");
+  }
+  if (!request_id.empty()) {
+    append_field(out, "x-request-id", request_id);
+  }
+  out.append("\r\n");
+  if (!answer.body_suppressed) {
+    out.append(answer.body);
+  }
+}
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Unknown";
+  }
+}
+
+}  // namespace rolter::proxy

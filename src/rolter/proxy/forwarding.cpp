@@ -1,0 +1,290 @@
+#include "rolter/proxy/forwarding.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/deferred.hpp>
+#include <utility>
+
+#include "rolter/cluster/outcome.h"
+#include "rolter/openai/model_splice.h"
+#include "rolter/proxy/upstream_request.h"
+
+namespace rolter::proxy {
+namespace {
+
+using cluster::Outcome;
+
+constexpr std::chrono::seconds kLossCheckInterval{1};
+// A replica whose port refuses may still finish what it has begun; one that has been silent for so
+// long since then will not (vLLM 0.32 after SIGTERM leaves responses open without an end).
+constexpr std::chrono::seconds kLostAfter{3};
+constexpr std::chrono::seconds kDefaultStreamPatience{600};
+
+}  // namespace
+
+Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const GatewayState& state,
+                       const Route& route, ParsedRequest& request, RequestFacts& facts)
+    : loop_(loop),
+      client_(client),
+      state_(state),
+      route_(route),
+      request_(request),
+      facts_(facts),
+      patience_(loop.loop.wheel(), [this] { on_patience_ended(); }),
+      loss_check_(loop.loop.wheel(),
+                  [this] {
+                    const auto since =
+                        waiting_for_ != nullptr ? waiting_for_->refused_since() : std::nullopt;
+                    const TimePoint now = loop_.loop.now();
+                    if (since && last_byte_ < *since && now - *since > kLostAfter) {
+                      interrupt_.fire(InterruptCause::kReplicaLost);
+                    } else {
+                      loss_check_.arm(kLossCheckInterval);
+                    }
+                  }),
+      streamed_(request.view().stream) {}
+
+http::Task<Forwarding::Answered> Forwarding::run() {
+  client_.watch([this] { interrupt_.fire(InterruptCause::kClientGone); });
+  Answered answered = co_await attempts();
+  client_.unwatch();
+  facts_.client_gone = interrupt_.client_gone();
+  co_return answered;
+}
+
+http::Task<Forwarding::Answered> Forwarding::attempts() {
+  while (true) {
+    auto chosen = choose();
+    if (!chosen) {
+      co_return std::unexpected(std::move(chosen.error()));
+    }
+    auto ended = co_await attempt(*chosen);
+    patience_.disarm();
+    loss_check_.disarm();
+    if (ended) {
+      co_return *ended;
+    }
+    const Failure& failure = ended.error();
+    facts_.error = failure.why;
+    report(*chosen, failure);
+    if (interrupt_.client_gone()) {
+      co_return Ending::kBroken;
+    }
+    loop_.recorder.attempt_failed(state_, route_.index, chosen->target, failure.outcome,
+                                  failure.why);
+    *chosen = Try{};
+    const auto decision = failure.decided ? *failure.decided : decide(failure);
+    if (!decision.retry()) {
+      co_return std::unexpected(no_answer(failure.outcome));
+    }
+    co_await wait(decision.wait);
+    if (interrupt_.client_gone()) {
+      co_return Ending::kBroken;
+    }
+    interrupt_.next_attempt();
+    ++facts_.retries;
+  }
+}
+
+balance::PickInput Forwarding::pick_input() {
+  const openai::RequestView& view = request_.view();
+  const std::string_view session = client_.head().fields.get("x-session-id");
+  return {.eligible = loop_.candidates,
+          .prompt = view.prompt,
+          .token_ids = view.prompt_token_ids,
+          .session = session.empty() ? view.session_id : session,
+          .now = loop_.loop.now()};
+}
+
+std::expected<Forwarding::Try, OwnError> Forwarding::choose() {
+  const TimePoint now = loop_.loop.now();
+  std::vector<std::size_t> passed_over = tried_;
+  while (true) {
+    const auto availability =
+        cluster::eligible_targets(targets(), now, passed_over, loop_.candidates);
+    if (availability == cluster::Availability::kAllDrained) {
+      return std::unexpected(all_drained(route_.model));
+    }
+    if (availability == cluster::Availability::kAllAtCap || loop_.candidates.empty()) {
+      return std::unexpected(all_at_cap(route_.model));
+    }
+    const bool fail_open = availability == cluster::Availability::kFailOpen;
+    if (fail_open) {
+      loop_.recorder.failed_open(state_, route_.index);
+    }
+    facts_.decision = route_.strategy->pick(pick_input(), loop_.rng, nullptr);
+    Try chosen;
+    chosen.target = facts_.decision.target;
+    chosen.attempt = cluster::Attempt::begin(
+        targets().targets[chosen.target],
+        fail_open ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
+    if (chosen.attempt.holds()) {
+      tried_.push_back(chosen.target);
+      facts_.target = chosen.target;
+      facts_.target_label = targets().targets[chosen.target].label;
+      return chosen;
+    }
+    // Another loop took its last place in between.
+    if (passed_over.size() > targets().targets.size() + tried_.size()) {
+      return std::unexpected(all_at_cap(route_.model));
+    }
+    passed_over.push_back(chosen.target);
+  }
+}
+
+http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::attempt(Try& now) {
+  const auto& target = targets().targets[now.target];
+  waiting_for_ = target.replica.get();
+  last_byte_ = loop_.loop.now();
+  watch_patience();
+  if (auto heads = co_await exchange_heads(now); !heads) {
+    co_return std::unexpected(std::move(heads.error()));
+  }
+  co_return co_await answer(now);
+}
+
+void Forwarding::watch_patience() {
+  loss_check_.arm(kLossCheckInterval);
+  if (state_.config.timeouts.request) {
+    patience_.arm(*state_.config.timeouts.request);
+  } else if (streamed_) {
+    patience_.arm(kDefaultStreamPatience);
+  }
+}
+
+void Forwarding::on_patience_ended() {
+  interrupt_.fire(committed_ ? InterruptCause::kStalled : InterruptCause::kNoFirstByte);
+}
+
+http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(Try& now) {
+  // A pooled connection may turn out to have been closed by the replica at this very moment, which
+  // is nobody's failure: then once more on a fresh one.
+  for (bool fresh = false;; fresh = true) {
+    if (auto connected = co_await connect(now, fresh); !connected) {
+      co_return connected;
+    }
+    const bool reused = now.connection->exchanges() > 0;
+    const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
+    const Result<void> sent = co_await send(now);
+    facts_.sent = true;
+    remember(now);
+    Result<void> headed = co_await now.connection->read_head(client_.head().method == "HEAD");
+    if (headed) {
+      co_return std::expected<void, Failure>{};
+    }
+    now.record = {};
+    const bool lost = headed.error().kind == ErrorKind::kConnectionClosed ||
+                      headed.error().kind == ErrorKind::kConnectionReset;
+    if (!(reused && lost && !now.connection->has_answer_bytes() &&
+          interrupt_.cause() == InterruptCause::kNone)) {
+      co_return std::unexpected(failure_of(sent ? headed.error() : sent.error()));
+    }
+  }
+}
+
+http::Task<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& now, bool fresh) {
+  const Provider& to = provider(now);
+  if (!now.link) {
+    now.link = loop_.link(to, targets().targets[now.target].replica->slot());
+  }
+  if (!fresh) {
+    now.connection = now.link->pool.take_idle();
+    if (now.connection) {
+      co_return std::expected<void, Failure>{};
+    }
+  }
+  http::Dialer dialer(loop_.loop);
+  const Interrupt::Guard guard(interrupt_, [&dialer] { dialer.abort(); });
+  auto dialed =
+      co_await dialer.dial(now.link->addresses.get(), to.egress, state_.config.timeouts.connect);
+  if (!dialed) {
+    co_return std::unexpected(failure_of(dialed.error()));
+  }
+  now.connection = std::move(*dialed);
+  co_return std::expected<void, Failure>{};
+}
+
+http::Task<Result<void>> Forwarding::send(Try& now) {
+  const auto& target = targets().targets[now.target];
+  const openai::SplicedBody body =
+      openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
+  write_upstream_head({.head = client_.head(),
+                       .provider = provider(now),
+                       .request_id = facts_.request_id,
+                       .content_length = body.size(),
+                       .strips_credentials = state_.config.auth == config::AuthMode::kKeys},
+                      loop_.head);
+  http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};
+  auto sent = now.connection->try_send(out);
+  if (sent && !out.empty()) {
+    // The head lies in the loop's working memory; the body stays where it is.
+    const std::size_t head_left = out.size() > body.size() ? out.size() - body.size() : 0;
+    const std::string rest_of_head(
+        std::string_view(loop_.head).substr(loop_.head.size() - head_left));
+    http::Gather rest{rest_of_head, body.pieces[0], body.pieces[1], body.pieces[2]};
+    if (head_left == 0) {
+      rest.consume(body.size() - out.size());
+    }
+    sent = co_await now.connection->send_rest(rest);
+  }
+  co_return sent;
+}
+
+void Forwarding::remember(Try& now) {
+  const auto& target = targets().targets[now.target];
+  cluster::Candidate chosen;
+  chosen.target = now.target;
+  chosen.replica = target.replica->slot();
+  loop_.candidates.assign(1, chosen);
+  now.record = route_.strategy->record(pick_input(), chosen);
+}
+
+Forwarding::Failure Forwarding::failure_of(const Error& error) const {
+  switch (interrupt_.cause()) {
+    case InterruptCause::kClientGone:
+      return {.outcome = Outcome::kClientGone, .why = "the client left"};
+    case InterruptCause::kNoFirstByte:
+      return {.outcome = Outcome::kTimeout, .why = "no first byte in time"};
+    case InterruptCause::kReplicaLost:
+      return {.outcome = Outcome::kReset, .why = "the replica went away without a word"};
+    case InterruptCause::kStalled:
+    case InterruptCause::kNone:
+      break;
+  }
+  return {.outcome = cluster::classify_error(error, cluster::Progress::kNothingRelayed),
+          .why = error.message};
+}
+
+void Forwarding::report(Try& now, const Failure& failure) {
+  facts_.outcome = failure.outcome;
+  const auto changed =
+      now.attempt.finish({.outcome = failure.outcome,
+                          .retry_after = failure.retry_after,
+                          .may_cool = may_cool_ ? cluster::MayCool::kYes : cluster::MayCool::kNo},
+                         loop_.loop.now());
+  if (changed.any()) {
+    may_cool_ = may_cool_ && !changed.cooled_for;
+    loop_.recorder.replica_changed(provider(now).name, changed);
+  }
+}
+
+cluster::RetryDecision Forwarding::decide(const Failure& failure) {
+  const TimePoint now = loop_.loop.now();
+  const auto next = cluster::eligible_targets(targets(), now, tried_, loop_.candidates);
+  return state_.retry_policy.decide({.outcome = failure.outcome,
+                                     .retries_done = facts_.retries,
+                                     .next = next,
+                                     .retry_after = failure.retry_after,
+                                     .now = now},
+                                    loop_.shared.retry_budget, loop_.rng);
+}
+
+http::Task<> Forwarding::wait(Duration duration) {
+  if (duration > Duration::zero()) {
+    http::LoopTimer timer(loop_.loop.io().get_executor());
+    timer.expires_after(duration);
+    const Interrupt::Guard guard(interrupt_, [&timer] { timer.cancel(); });
+    co_await timer.async_wait(boost::asio::as_tuple(boost::asio::deferred));
+  }
+}
+
+}  // namespace rolter::proxy

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rolter/balance/strategy.h"
+#include "rolter/cluster/attempt.h"
+#include "rolter/cluster/retry_policy.h"
+#include "rolter/http/server_connection.h"
+#include "rolter/proxy/answer_relay.h"
+#include "rolter/proxy/interrupt.h"
+#include "rolter/proxy/loop_state.h"
+#include "rolter/proxy/own_error.h"
+#include "rolter/proxy/parsed_request.h"
+#include "rolter/proxy/request_facts.h"
+
+namespace rolter::proxy {
+
+/// How a request left the client's connection.
+enum class Ending : std::uint8_t {
+  kReusable,  // answered in full
+  kClose,     // answered in full, and the connection ends with it
+  kBroken,    // an answer begun and not finished, or nobody there to answer
+};
+
+/// One request on its way to a replica and its answer on the way back: picks a target, sends,
+/// and tries another one for as long as the client has seen nothing and the rules of retrying
+/// allow. Lives on the loop for the time of the request; holds its load counts meanwhile.
+class Forwarding {
+ public:
+  Forwarding(LoopState& loop, http::ServerConnection& client, const GatewayState& state,
+             const Route& route, ParsedRequest& request, RequestFacts& facts);
+
+  /// An error means that nothing has been sent to the client, which is to be told.
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> run();
+
+ private:
+  using Answered = std::expected<Ending, OwnError>;
+
+  /// One attempt's belongings, in the order in which they come to life.
+  struct Try {
+    std::size_t target = 0;
+    cluster::Attempt attempt;
+    std::shared_ptr<ProviderLink> link;
+    std::unique_ptr<http::UpstreamConnection> connection;
+    balance::Record record;
+  };
+  /// An attempt that gave the client nothing.
+  struct Failure {
+    cluster::Outcome outcome = cluster::Outcome::kAbandoned;
+    std::optional<Duration> retry_after{};
+    std::string why{};
+    std::optional<cluster::RetryDecision> decided{};  // whether to try again, if decided already
+  };
+
+  [[nodiscard]] std::expected<Try, OwnError> choose();
+  [[nodiscard]] balance::PickInput pick_input();
+  [[nodiscard]] http::Task<Answered> attempts();
+  [[nodiscard]] http::Task<std::expected<Ending, Failure>> attempt(Try& now);
+  [[nodiscard]] http::Task<std::expected<void, Failure>> exchange_heads(Try& now);
+  [[nodiscard]] http::Task<std::expected<void, Failure>> connect(Try& now, bool fresh);
+  [[nodiscard]] http::Task<Result<void>> send(Try& now);
+  void remember(Try& now);
+  [[nodiscard]] http::Task<std::expected<Ending, Failure>> answer(Try& now);
+  [[nodiscard]] Failure judge(const Try& now, const AnswerRelay& relay);
+  [[nodiscard]] http::Task<Ending> pass_on(Try& now, AnswerRelay& relay, Failure verdict);
+  [[nodiscard]] Ending finish(Try& now, const AnswerRelay& relay, Failure verdict,
+                              const Result<void>& done, bool keep_alive);
+  [[nodiscard]] cluster::RetryDecision decide(const Failure& failure);
+  [[nodiscard]] http::Task<> wait(Duration duration);
+  void report(Try& now, const Failure& failure);
+  [[nodiscard]] Failure failure_of(const Error& error) const;
+  void watch_patience();
+  void on_patience_ended();
+
+  [[nodiscard]] const cluster::RouteTargets& targets() const {
+    return state_.cluster->routes[route_.index];
+  }
+  [[nodiscard]] const Provider& provider(const Try& now) const {
+    return state_.providers[targets().targets[now.target].provider];
+  }
+
+  LoopState& loop_;
+  http::ServerConnection& client_;
+  const GatewayState& state_;
+  const Route& route_;
+  ParsedRequest& request_;
+  RequestFacts& facts_;
+
+  Interrupt interrupt_;
+  http::Deadline patience_;    // with a silent replica
+  http::Deadline loss_check_;  // whether it still lives
+  std::vector<std::size_t> tried_;
+  std::string spliced_model_;
+  TimePoint last_byte_;
+  const cluster::Replica* waiting_for_ = nullptr;
+  bool streamed_ = false;
+  bool committed_ = false;
+  bool may_cool_ = true;  // one request cools at most one target
+};
+
+}  // namespace rolter::proxy

@@ -1,0 +1,132 @@
+// The way back: holding, judging, committing and relaying an answer.
+#include <utility>
+
+#include "rolter/cluster/outcome.h"
+#include "rolter/cluster/retry_after.h"
+#include "rolter/proxy/client_answer.h"
+#include "rolter/proxy/forwarding.h"
+
+namespace rolter::proxy {
+namespace {
+
+using cluster::Outcome;
+
+bool type_is(const http::ResponseHead& head, std::string_view type) {
+  return http::iequals(head.fields.get("content-type").substr(0, type.size()), type);
+}
+
+/// Compressed bodies pass unseen: an observer would only read noise.
+std::unique_ptr<openai::AnswerObserver> observer_for(const http::ResponseHead& head,
+                                                     openai::Endpoint endpoint) {
+  const std::string_view coding = head.fields.get("content-encoding");
+  if (!coding.empty() && !http::iequals(coding, "identity")) {
+    return nullptr;
+  }
+  if (type_is(head, "text/event-stream")) {
+    return openai::make_sse_observer(endpoint);
+  }
+  if (type_is(head, "application/json")) {
+    return openai::make_json_observer(endpoint);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& now) {
+  const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
+  const http::ResponseHead& head = now.connection->head();
+  AnswerRelay relay(client_, *now.connection, observer_for(head, request_.endpoint()));
+  if (client_.head().minor_version == 0 && head.framing == http::Framing::kChunked) {
+    relay.strip_framing();
+  }
+  if (auto held = co_await relay.hold(); !held) {
+    co_return std::unexpected(failure_of(held.error()));
+  }
+  Failure verdict = judge(now, relay);
+  if (verdict.outcome == Outcome::kKeyRejected && provider(now).replaces_authorization) {
+    // About our key: its caller can do nothing with it, and a retry would not mend it.
+    verdict.why = "the replica rejected the gateway's key";
+    co_return std::unexpected(std::move(verdict));
+  }
+  if (cluster::worth_retrying(verdict.outcome)) {
+    // Decided while the answer is still at hand: if nobody else may be asked, this is the answer.
+    verdict.decided = decide(verdict);
+    if (verdict.decided->retry()) {
+      if (relay.complete()) {
+        now.link->pool.put_back(std::move(now.connection));
+      }
+      co_return std::unexpected(std::move(verdict));
+    }
+  }
+  co_return co_await pass_on(now, relay, std::move(verdict));
+}
+
+Forwarding::Failure Forwarding::judge(const Try& now, const AnswerRelay& relay) {
+  const http::ResponseHead& head = now.connection->head();
+  Failure verdict{.outcome = cluster::classify_status(head.status, relay.held())};
+  if (relay.observer() != nullptr && relay.observer()->is_empty_abort()) {
+    verdict.outcome = Outcome::kAbortedEmpty;
+  }
+  if (cluster::worth_retrying(verdict.outcome)) {
+    verdict.why = "the replica answered " + std::to_string(head.status);
+    if (const auto wish =
+            cluster::parse_retry_after(head.fields.get("retry-after"), loop_.loop.wall_now())) {
+      verdict.retry_after = *wish;
+    }
+  }
+  return verdict;
+}
+
+http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure verdict) {
+  const http::ResponseHead& head = now.connection->head();
+  const bool until_close =
+      head.framing == http::Framing::kUntilClose ||
+      (head.framing == http::Framing::kChunked && client_.head().minor_version == 0);
+  const bool keep_alive = client_.head().keep_alive && !until_close &&
+                          !loop_.shared.draining.load(std::memory_order_relaxed);
+  facts_.status = head.status;
+  facts_.ttft = loop_.loop.now() - facts_.started;
+  write_relayed_head({.head = head,
+                      .request_id = facts_.request_id,
+                      .provider = provider(now).name,
+                      .target_label = facts_.target_label,
+                      .client_minor_version = client_.head().minor_version,
+                      .keep_alive = keep_alive},
+                     loop_.head);
+  committed_ = true;
+  now.record.keep();
+  patience_.arm(state_.config.timeouts.idle);
+  Result<void> done = co_await relay.commit(loop_.head);
+  client_.release_request();
+  auto on_progress = [this] {
+    last_byte_ = loop_.loop.now();
+    patience_.arm(state_.config.timeouts.idle);
+  };
+  if (done) {
+    done = co_await relay.relay(on_progress);
+  }
+  co_return finish(now, relay, std::move(verdict), done, keep_alive);
+}
+
+Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
+                          const Result<void>& done, bool keep_alive) {
+  facts_.bytes_out = relay.bytes_out();
+  if (relay.observer() != nullptr) {
+    facts_.usage = relay.observer()->usage();
+  }
+  if (done) {
+    report(now, verdict);
+    now.link->pool.put_back(std::move(now.connection));
+    return keep_alive ? Ending::kReusable : Ending::kClose;
+  }
+  const bool client_left = interrupt_.client_gone() || done.error().source == ErrorSource::kClient;
+  facts_.error = client_left ? "the client left" : "the answer broke off: " + done.error().message;
+  report(now, {.outcome = client_left ? Outcome::kClientGone : Outcome::kBrokenStream});
+  if (client_left) {
+    interrupt_.fire(InterruptCause::kClientGone);
+  }
+  return Ending::kBroken;
+}
+
+}  // namespace rolter::proxy

@@ -1,0 +1,138 @@
+#include "rolter/proxy/own_error.h"
+
+#include <fmt/format.h>
+
+namespace rolter::proxy {
+namespace {
+
+constexpr std::string_view kInvalidRequest = "invalid_request_error";
+constexpr std::string_view kUnavailable = "service_unavailable_error";
+constexpr std::size_t kMaxQuotedBytes = 128;
+
+std::string quoted(std::string_view text) {
+  return text.size() <= kMaxQuotedBytes ? fmt::format("\"{}\"", text)
+                                        : fmt::format("\"{}...\"", text.substr(0, kMaxQuotedBytes));
+}
+
+OwnError unreadable(const Error& error, int too_large) {
+  const int status = error.kind == ErrorKind::kTimeout         ? 408
+                     : error.kind == ErrorKind::kLimitExceeded ? too_large
+                                                               : 400;
+  const std::string_view code = status == 408   ? "request_timeout"
+                                : status == 400 ? "malformed_request"
+                                                : "request_too_large";
+  return {.status = status,
+          .type = kInvalidRequest,
+          .code = code,
+          .message = error.message,
+          .closes_connection = true};
+}
+
+}  // namespace
+
+OwnError head_error(const Error& error) {
+  return unreadable(error, 431);
+}
+
+OwnError body_error(const Error& error) {
+  return unreadable(error, 413);
+}
+
+OwnError invalid_request(const Error& error) {
+  return {
+      .status = 400, .type = kInvalidRequest, .code = "invalid_request", .message = error.message};
+}
+
+OwnError unknown_path(std::string_view path) {
+  return {.status = 404,
+          .type = kInvalidRequest,
+          .code = "not_found",
+          .message =
+              fmt::format("no such endpoint: {}; see /v1/models for what is served", quoted(path))};
+}
+
+OwnError method_not_allowed(std::string_view allowed) {
+  return {.status = 405,
+          .type = kInvalidRequest,
+          .code = "method_not_allowed",
+          .message = fmt::format("this endpoint takes {}", allowed)};
+}
+
+OwnError unknown_model(std::string_view model) {
+  return {.status = 404,
+          .type = kInvalidRequest,
+          .code = "model_not_found",
+          .param = "model",
+          .message = fmt::format("the model {} is not served here; GET /v1/models lists what is",
+                                 quoted(model))};
+}
+
+OwnError access_error(const Error& error) {
+  if (error.kind == ErrorKind::kDenied) {
+    return {.status = 403,
+            .type = "permission_error",
+            .code = "model_not_allowed",
+            .param = "model",
+            .message = error.message};
+  }
+  return {.status = 401,
+          .type = "authentication_error",
+          .code = "invalid_api_key",
+          .message = error.message};
+}
+
+OwnError all_drained(std::string_view model) {
+  return {.status = 503,
+          .type = kUnavailable,
+          .code = "all_targets_drained",
+          .message = fmt::format("every replica of {} is drained for maintenance; try again later",
+                                 quoted(model)),
+          .retry_after = std::chrono::seconds(30)};
+}
+
+OwnError all_at_cap(std::string_view model) {
+  return {.status = 429,
+          .type = "rate_limit_error",
+          .code = "all_targets_busy",
+          .message =
+              fmt::format("every replica of {} is at its limit; try again shortly", quoted(model)),
+          .retry_after = std::chrono::seconds(1)};
+}
+
+OwnError no_answer(cluster::Outcome outcome) {
+  using cluster::Outcome;
+  switch (outcome) {
+    case Outcome::kConnectRefused:
+    case Outcome::kConnectFailed:
+      return {.status = 503,
+              .type = kUnavailable,
+              .code = "no_replica_reachable",
+              .message = "no replica could be connected to; try again shortly",
+              .retry_after = std::chrono::seconds(1)};
+    case Outcome::kTimeout:
+      return {.status = 504,
+              .type = "timeout_error",
+              .code = "upstream_timeout",
+              .message = "the replica did not begin to answer in time"};
+    case Outcome::kKeyRejected:
+      return {.status = 502,
+              .type = "upstream_error",
+              .code = "upstream_key_rejected",
+              .message =
+                  "the replica does not accept the gateway's key; "
+                  "its operator must mend api_key of the provider"};
+    case Outcome::kAbortedEmpty:
+      return {.status = 503,
+              .type = kUnavailable,
+              .code = "replica_draining",
+              .message = "the replica is shutting down and no other could answer; try again",
+              .retry_after = std::chrono::seconds(1)};
+    default:
+      return {.status = 502,
+              .type = "upstream_error",
+              .code = "upstream_failed",
+              .message = "the replica closed the connection or gave an unusable answer"};
+  }
+}
+
+}  // namespace rolter::proxy

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rolter/base/error.h"
+#include "rolter/cluster/outcome.h"
+
+namespace rolter::proxy {
+
+/// An error that the gateway itself answers: what the client reads, and what to do about it.
+struct OwnError {
+  int status = 500;
+  std::string_view type = "server_error";
+  std::string_view code = "internal_error";
+  std::string_view param{};
+  std::string message;
+  std::optional<std::chrono::seconds> retry_after{};
+  bool closes_connection = false;
+};
+
+/// A head that could not be read: 400, 408 or 431. The connection is of no more use.
+[[nodiscard]] OwnError head_error(const Error& error);
+
+/// A body that could not be read: 400, 408 or 413.
+[[nodiscard]] OwnError body_error(const Error& error);
+
+/// A body that does not say what is wanted: 400.
+[[nodiscard]] OwnError invalid_request(const Error& error);
+
+[[nodiscard]] OwnError unknown_path(std::string_view path);
+[[nodiscard]] OwnError method_not_allowed(std::string_view allowed);
+[[nodiscard]] OwnError unknown_model(std::string_view model);
+[[nodiscard]] OwnError access_error(const Error& error);
+
+/// The route has targets, and an operator has drained them all.
+[[nodiscard]] OwnError all_drained(std::string_view model);
+/// Every target is at its max_in_flight.
+[[nodiscard]] OwnError all_at_cap(std::string_view model);
+/// The last attempt ended so, and there will be no other.
+[[nodiscard]] OwnError no_answer(cluster::Outcome outcome);
+
+}  // namespace rolter::proxy

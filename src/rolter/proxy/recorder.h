@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "rolter/cluster/transition.h"
+#include "rolter/proxy/gateway_state.h"
+#include "rolter/proxy/request_facts.h"
+
+namespace rolter::proxy {
+
+/// Where the data path reports what happened, for metrics and logs. One per loop; called on it, and
+/// must neither block nor fail.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void request_ended(const GatewayState& state, const RequestFacts& facts) = 0;
+  virtual void replica_changed(std::string_view provider, const cluster::Transition& change) = 0;
+  virtual void attempt_failed(const GatewayState& state, std::size_t route, std::size_t target,
+                              cluster::Outcome outcome, std::string_view why) = 0;
+  virtual void failed_open(const GatewayState& state, std::size_t route) = 0;
+};
+
+}  // namespace rolter::proxy

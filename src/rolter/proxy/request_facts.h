@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rolter/balance/strategy.h"
+#include "rolter/base/time.h"
+#include "rolter/cluster/outcome.h"
+#include "rolter/openai/request_view.h"
+#include "rolter/openai/stream_observer.h"
+
+namespace rolter::proxy {
+
+inline constexpr std::size_t kNoRoute = static_cast<std::size_t>(-1);
+
+/// What is known of one request when it has ended: the source of its access line and its metrics.
+struct RequestFacts {
+  std::string request_id;
+  std::string method;
+  std::string path;  // without the query
+  std::string model;
+  std::string_view key_name;  // of the virtual key; lives as long as the configuration
+  std::optional<openai::Endpoint> endpoint;
+  std::size_t route = kNoRoute;
+  std::size_t target = 0;         // of the route; meaningful when `sent`
+  std::string_view target_label;  // "provider/model"; lives as long as the configuration
+  bool sent = false;              // some replica was sent the request
+  balance::Decision decision;
+  int status = 0;               // as the client saw it; 0 = nothing was sent to it
+  std::uint64_t bytes_in = 0;   // of the request's body
+  std::uint64_t bytes_out = 0;  // of the answer, head and framing included
+  std::uint32_t retries = 0;
+  TimePoint started;
+  std::optional<Duration> ttft;  // to the first content
+  Duration duration{};
+  std::optional<openai::Usage> usage;
+  std::optional<cluster::Outcome> outcome;  // of the last attempt
+  bool client_gone = false;
+  std::string error;  // cause in words, "" when all went well
+};
+
+}  // namespace rolter::proxy

@@ -1,0 +1,192 @@
+#include "rolter/proxy/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rolter/openai/error_body.h"
+#include "rolter/proxy/parsed_request.h"
+#include "rolter/proxy/upstream_request.h"
+
+namespace rolter::proxy {
+namespace {
+
+constexpr std::size_t kMaxRequestIdBytes = 128;
+
+bool is_usable_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxRequestIdBytes &&
+         std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+openai::ApiShape shape_of_path(std::string_view path) {
+  return path.starts_with("/v1/messages") ? openai::ApiShape::kAnthropic
+                                          : openai::ApiShape::kOpenAi;
+}
+
+}  // namespace
+
+Session::Session(LoopState& loop, LocalEndpoints& local, http::Socket socket)
+    : loop_(loop), local_(local), client_(loop.loop, std::move(socket), loop.state.get()->limits) {}
+
+void Session::close_if_idle() {
+  if (client_.idle()) {
+    client_.abort();
+  }
+}
+
+bool Session::keeps_alive() const {
+  return client_.head().keep_alive && !loop_.shared.draining.load(std::memory_order_relaxed);
+}
+
+http::Task<> Session::run() {
+  while (true) {
+    if (auto head = co_await client_.read_head(); !head) {
+      const ErrorKind kind = head.error().kind;
+      if (kind == ErrorKind::kProtocol || kind == ErrorKind::kLimitExceeded ||
+          kind == ErrorKind::kTimeout) {
+        co_await refuse_head(head.error());
+      }
+      co_return;
+    }
+    const Ending ending = co_await serve(loop_.state.get());
+    if (ending == Ending::kBroken) {
+      client_.abort();
+      co_return;
+    }
+    if (ending == Ending::kClose) {
+      co_await client_.close_gently();
+      co_return;
+    }
+    client_.finish_request();
+  }
+}
+
+void Session::begin_facts() {
+  const http::RequestHead& head = client_.head();
+  facts_ = {};
+  facts_.started = loop_.loop.now();
+  facts_.method = head.method;
+  facts_.path = path_of(origin_form(head.target));
+  const std::string_view id = head.fields.get("x-request-id");
+  facts_.request_id =
+      is_usable_id(id) ? std::string(id) : fmt::format("{:016x}{:016x}", loop_.rng(), loop_.rng());
+}
+
+http::Task<Ending> Session::serve(std::shared_ptr<const GatewayState> state) {
+  begin_facts();
+  auto done = co_await dispatch(*state);
+  Ending ending = Ending::kBroken;
+  if (done) {
+    ending = *done;
+  } else {
+    ending = co_await refuse(std::move(done.error()));
+  }
+  facts_.duration = loop_.loop.now() - facts_.started;
+  loop_.recorder.request_ended(*state, facts_);
+  co_return ending;
+}
+
+http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState& state) {
+  const http::RequestHead& head = client_.head();
+  if (const auto endpoint = openai::endpoint_of_path(facts_.path)) {
+    if (head.method != "POST") {
+      co_return std::unexpected(method_not_allowed("POST"));
+    }
+    co_return co_await forward(state, *endpoint);
+  }
+  // Bodies of other requests are read and ignored, so that the next request is found.
+  if (auto body = co_await client_.read_body(); !body) {
+    co_return std::unexpected(body_error(body.error()));
+  }
+  if (auto answer = local_.answer(state, head.method, facts_.path)) {
+    if (!*answer) {
+      co_return std::unexpected(std::move(answer->error()));
+    }
+    co_return co_await answer_locally(std::move(**answer));
+  }
+  co_return std::unexpected(unknown_path(facts_.path));
+}
+
+http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState& state,
+                                                             openai::Endpoint endpoint) {
+  facts_.endpoint = endpoint;
+  const auto body = co_await client_.read_body();
+  if (!body) {
+    co_return std::unexpected(body_error(body.error()));
+  }
+  facts_.bytes_in = body->size();
+  ParsedRequest request(loop_, endpoint, client_.head().fields.get("content-type"), *body);
+  if (auto parsed = request.parse(); !parsed) {
+    co_return std::unexpected(invalid_request(parsed.error()));
+  }
+  facts_.model = request.view().model;
+  const Route* route = state.find_route(facts_.model);
+  if (route == nullptr) {
+    co_return std::unexpected(unknown_model(facts_.model));
+  }
+  facts_.route = route->index;
+  loop_.shared.retry_budget.count_request(loop_.index);
+  Forwarding forwarding(loop_, client_, state, *route, request, facts_);
+  co_return co_await forwarding.run();
+}
+
+http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer answer) {
+  const bool keep = keeps_alive();
+  answer.keep_alive = keep;
+  answer.body_suppressed = client_.head().method == "HEAD";
+  facts_.status = answer.status;
+  std::string bytes;
+  write_own_answer(answer, facts_.request_id, bytes);
+  facts_.bytes_out = bytes.size();
+  const auto sent = co_await client_.send({bytes});
+  co_return !sent ? Ending::kBroken : keep ? Ending::kReusable : Ending::kClose;
+}
+
+http::Task<Ending> Session::refuse(OwnError error) {
+  facts_.error = facts_.error.empty() ? error.message : error.message + " (" + facts_.error + ")";
+  OwnAnswer answer{.status = error.status};
+  answer.body = openai::error_body(shape_of_path(facts_.path),
+                                   {.status = error.status,
+                                    .type = error.type,
+                                    .code = error.code,
+                                    .param = error.param,
+                                    .message = error.message},
+                                   facts_.request_id);
+  if (error.retry_after) {
+    answer.extra_fields = fmt::format("Retry-After: {}\r\n", error.retry_after->count());
+  }
+  if (error.status == 405) {
+    answer.extra_fields += "Allow: POST\r\n";
+  }
+  auto done = co_await answer_locally(std::move(answer));
+  const Ending ending = done.value_or(Ending::kBroken);
+  co_return ending == Ending::kReusable&& error.closes_connection ? Ending::kClose : ending;
+}
+
+http::Task<> Session::refuse_head(const Error& error) {
+  // There is no request to speak of: nothing of a head that cannot be read is trusted.
+  const OwnError own = head_error(error);
+  facts_ = {};
+  facts_.started = loop_.loop.now();
+  facts_.request_id = fmt::format("{:016x}{:016x}", loop_.rng(), loop_.rng());
+  facts_.status = own.status;
+  facts_.error = own.message;
+  OwnAnswer answer{.status = own.status, .keep_alive = false};
+  answer.body = openai::error_body(openai::ApiShape::kOpenAi,
+                                   {.status = own.status,
+                                    .type = own.type,
+                                    .code = own.code,
+                                    .param = own.param,
+                                    .message = own.message},
+                                   facts_.request_id);
+  std::string bytes;
+  write_own_answer(answer, facts_.request_id, bytes);
+  facts_.bytes_out = bytes.size();
+  if (co_await client_.send({bytes})) {
+    co_await client_.close_gently();
+  }
+  loop_.recorder.request_ended(*loop_.state.get(), facts_);
+}
+
+}  // namespace rolter::proxy

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "rolter/http/server_connection.h"
+#include "rolter/proxy/client_answer.h"
+#include "rolter/proxy/forwarding.h"
+#include "rolter/proxy/loop_state.h"
+#include "rolter/proxy/own_error.h"
+#include "rolter/proxy/request_facts.h"
+
+namespace rolter::proxy {
+
+/// Answers what is asked of the gateway itself on the API port; see local_answers.h.
+class LocalEndpoints {
+ public:
+  virtual ~LocalEndpoints() = default;
+  /// nullopt: the path is none of its own.
+  [[nodiscard]] virtual std::optional<std::expected<OwnAnswer, OwnError>> answer(
+      const GatewayState& state, std::string_view method, std::string_view path) = 0;
+};
+
+/// One client connection, from its first request to its last. One coroutine on one loop.
+class Session {
+ public:
+  Session(LoopState& loop, LocalEndpoints& local, http::Socket socket);
+
+  [[nodiscard]] http::Task<> run();
+
+  /// While draining: an idle connection is closed, a busy one after its answer.
+  void close_if_idle();
+  void abort() { client_.abort(); }
+
+ private:
+  [[nodiscard]] http::Task<Ending> serve(std::shared_ptr<const GatewayState> state);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> dispatch(const GatewayState& state);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward(const GatewayState& state,
+                                                                    openai::Endpoint endpoint);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);
+  [[nodiscard]] http::Task<Ending> refuse(OwnError error);
+  [[nodiscard]] http::Task<> refuse_head(const Error& error);
+  [[nodiscard]] bool keeps_alive() const;
+  void begin_facts();
+
+  LoopState& loop_;
+  LocalEndpoints& local_;
+  http::ServerConnection client_;
+  RequestFacts facts_;
+};
+
+}  // namespace rolter::proxy

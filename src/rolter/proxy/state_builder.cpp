@@ -1,0 +1,140 @@
+#include "rolter/proxy/state_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "rolter/balance/strategies.h"
+#include "rolter/config/egress.h"
+#include "rolter/config/ip_address.h"
+
+namespace rolter::proxy {
+namespace {
+
+config::IpAddress to_ip(const boost::asio::ip::address& address) {
+  return address.is_v4() ? config::IpAddress(address.to_v4().to_bytes())
+                         : config::IpAddress(address.to_v6().to_bytes());
+}
+
+/// The policy of [egress] for connections to one host.
+http::EgressCheck egress_check(const config::Egress& egress, const std::string& host) {
+  return [policy = std::make_shared<const config::EgressPolicy>(egress),
+          host](const http::Endpoint& to) -> Result<void> {
+    const config::Verdict verdict = policy->check(to_ip(to.address()), host);
+    if (verdict == config::Verdict::kAllowed) {
+      return {};
+    }
+    return fail(ErrorKind::kDenied, fmt::format("{} ({}): {}", host, to.address().to_string(),
+                                                config::explain(verdict)));
+  };
+}
+
+std::string host_field(const config::Url& url) {
+  const bool v6 = url.host.find(':') != std::string::npos;
+  const std::string host = v6 ? fmt::format("[{}]", url.host) : url.host;
+  const std::uint16_t usual = url.tls ? 443 : 80;
+  return url.port == usual ? fmt::format("Host: {}\r\n", host)
+                           : fmt::format("Host: {}:{}\r\n", host, url.port);
+}
+
+http::ServerLimits server_limits(const config::Config& config) {
+  return {.head = {.max_bytes = config.server.max_head_bytes,
+                   .max_fields = config.server.max_head_fields,
+                   .max_token_ids_bytes = config.server.max_token_ids_bytes},
+          .max_body_bytes = config.server.max_body_bytes,
+          .head_timeout = config.timeouts.client_head,
+          .body_timeout = config.timeouts.client_body,
+          .idle_timeout = config.timeouts.client_idle};
+}
+
+telemetry::LayoutNames metric_names(const GatewayState& state) {
+  telemetry::LayoutNames names;
+  for (std::size_t i = 0; i < state.config.routes.size(); ++i) {
+    telemetry::RouteNames& route = names.routes.emplace_back();
+    route.route = state.config.routes[i].model;
+    for (const cluster::RouteTarget& target : state.cluster->routes[i].targets) {
+      route.targets.push_back(target.label);
+    }
+  }
+  for (const config::Provider& provider : state.config.providers) {
+    names.providers.push_back(provider.name);
+  }
+  for (const config::VirtualKey& key : state.config.virtual_keys) {
+    names.keys.push_back(key.name);
+  }
+  return names;
+}
+
+void name_routes(GatewayState& state) {
+  for (std::size_t i = 0; i < state.config.routes.size(); ++i) {
+    const config::Route& route = state.config.routes[i];
+    state.route_by_model.emplace(route.model, i);
+    for (const std::string& alias : route.aliases) {
+      if (alias == "*") {
+        state.catch_all = i;
+      } else {
+        state.route_by_model.emplace(alias, i);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Provider StateBuilder::make_provider(const config::Provider& provider,
+                                     const config::Config& config) {
+  const config::Url& url = provider.api_base;
+  Provider made{.name = provider.name,
+                .host_field = host_field(url),
+                .base_path = url.base_path,
+                .own_fields = {},
+                .replaces_authorization = !provider.api_key.empty(),
+                .addresses = addresses_.cell(url.host, url.port),
+                .egress = egress_check(config.egress, url.host)};
+  if (!provider.api_key.empty()) {
+    made.own_fields += fmt::format("Authorization: Bearer {}\r\n", provider.api_key.reveal());
+  }
+  for (const auto& [name, value] : provider.headers) {
+    made.own_fields += fmt::format("{}: {}\r\n", name, value.reveal());
+  }
+  return made;
+}
+
+StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
+  auto applied = replicas_.apply(config, now);
+  trees_.apply(balance::prefix_tree_demands(config));
+  auto state = std::make_shared<GatewayState>();
+  state->version = ++version_;
+  state->cluster = std::move(applied.view);
+  state->retry_policy = cluster::RetryPolicy(config.retry, config.timeouts);
+  state->limits = server_limits(config);
+  state->config = std::move(config);
+  for (const config::Provider& provider : state->config.providers) {
+    state->providers.push_back(make_provider(provider, state->config));
+  }
+  name_routes(*state);
+  for (std::size_t i = 0; i < state->config.routes.size(); ++i) {
+    const config::Route& route = state->config.routes[i];
+    Route& made = state->routes.emplace_back();
+    made.index = i;
+    made.model = route.model;
+    made.strategy = balance::make_strategy(
+        {.route = route, .targets = state->cluster->routes[i].targets, .trees = trees_});
+    if (const auto fallback = state->route_by_model.find(route.fallback);
+        !route.fallback.empty() && fallback != state->route_by_model.end()) {
+      made.fallback = fallback->second;
+    }
+  }
+  state->metrics = metrics_.apply(metric_names(*state));
+  return {std::move(state), std::move(applied.removed)};
+}
+
+void StateBuilder::forget(const std::vector<ReplicaSlot>& removed) {
+  for (const ReplicaSlot slot : removed) {
+    trees_.remove_replica(slot);
+    replicas_.release(slot);
+  }
+}
+
+}  // namespace rolter::proxy

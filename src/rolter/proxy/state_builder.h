@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "rolter/base/ids.h"
+#include "rolter/cluster/replica_registry.h"
+#include "rolter/config/config.h"
+#include "rolter/http/address_book.h"
+#include "rolter/kvcache/prefix_trees.h"
+#include "rolter/proxy/gateway_state.h"
+#include "rolter/telemetry/metrics_registry.h"
+
+namespace rolter::proxy {
+
+/// Turns configurations into states, and owns what lives on from one to the next: replicas with
+/// their load and health, indexes, resolved addresses. One thread.
+class StateBuilder {
+ public:
+  /// `metrics` must outlive the builder.
+  explicit StateBuilder(telemetry::MetricsRegistry& metrics) : metrics_(metrics) {}
+
+  struct Built {
+    std::shared_ptr<const GatewayState> state;
+    /// Replicas that are gone: call forget() with them when the state has been published.
+    std::vector<ReplicaSlot> removed;
+  };
+
+  [[nodiscard]] Built build(config::Config config, TimePoint now);
+  void forget(const std::vector<ReplicaSlot>& removed);
+
+  [[nodiscard]] cluster::ReplicaRegistry& replicas() { return replicas_; }
+  [[nodiscard]] kvcache::PrefixTrees& trees() { return trees_; }
+
+ private:
+  [[nodiscard]] Provider make_provider(const config::Provider& provider,
+                                       const config::Config& config);
+
+  telemetry::MetricsRegistry& metrics_;
+  cluster::ReplicaRegistry replicas_;
+  kvcache::PrefixTrees trees_;
+  http::AddressBook addresses_;
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace rolter::proxy

@@ -1,0 +1,64 @@
+#include "rolter/proxy/upstream_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace rolter::proxy {
+namespace {
+
+using http::iequals;
+
+void append_field(std::string& out, std::string_view name, std::string_view value) {
+  out.append(name).append(": ").append(value).append("\r\n");
+}
+
+bool is_our_own(std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kNames{
+      "host", "content-length", "expect", "x-request-id", "x-rolter-explain", http::kTokenIdsField};
+  return std::ranges::any_of(kNames, [name](std::string_view own) { return iequals(name, own); });
+}
+
+bool is_credential(std::string_view name) {
+  return iequals(name, "authorization") || iequals(name, "x-api-key");
+}
+
+}  // namespace
+
+void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
+  out.clear();
+  out.append(in.head.method).append(" ").append(in.provider.base_path);
+  out.append(origin_form(in.head.target)).append(" HTTP/1.1\r\n").append(in.provider.host_field);
+  for (const http::Field& field : in.head.fields) {
+    const bool credential = is_credential(field.name);
+    if (credential && (in.strips_credentials || in.provider.replaces_authorization)) {
+      continue;
+    }
+    if (!is_our_own(field.name) && !http::is_hop_by_hop(field.name, in.head.fields)) {
+      append_field(out, field.name, field.value);
+    }
+  }
+  append_field(out, "X-Request-Id", in.request_id);
+  out.append(in.provider.own_fields);
+  if (in.has_body) {
+    fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", in.content_length);
+  }
+  out.append("\r\n");
+}
+
+std::string_view origin_form(std::string_view target) {
+  const std::size_t scheme = target.find("://");
+  if (target.starts_with('/') || scheme == std::string_view::npos) {
+    return target;
+  }
+  const std::size_t path = target.find('/', scheme + 3);
+  return path == std::string_view::npos ? std::string_view("/") : target.substr(path);
+}
+
+std::string_view path_of(std::string_view target) {
+  return target.substr(0, target.find('?'));
+}
+
+}  // namespace rolter::proxy

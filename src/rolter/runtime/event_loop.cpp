@@ -1,0 +1,87 @@
+#include "rolter/runtime/event_loop.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace rolter::runtime {
+
+EventLoop::EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
+                     proxy::LocalEndpoints& local, LoopRecorder recorder)
+    : shared_(shared),
+      local_(local),
+      recorder_(std::move(recorder)),
+      thread_(fmt::format("rolter-loop-{}", index), clock),
+      state_(thread_.loop(), index, shared, make_seeded_rng(), recorder_) {}
+
+Result<void> EventLoop::listen(const http::Endpoint& address) {
+  auto acceptor = http::listen_on(thread_.loop().io(), address);
+  if (!acceptor) {
+    return std::unexpected(std::move(acceptor.error()));
+  }
+  listener_ = std::make_unique<http::Listener>(
+      thread_.loop(), std::move(*acceptor),
+      http::Listener::Admission{shared_.open_connections,
+                                shared_.gateway.load()->config.server.max_connections},
+      [this](http::Socket socket) { begin_session(std::move(socket)); });
+  thread_.scope().spawn("listener", listener_->run());
+  return {};
+}
+
+void EventLoop::begin_session(http::Socket socket) {
+  shared_.open_connections.fetch_add(1, std::memory_order_relaxed);
+  thread_.scope().spawn("session", serve(std::move(socket)));
+}
+
+http::Task<> EventLoop::serve(http::Socket socket) {
+  struct Presence {
+    EventLoop& loop;
+    proxy::Session session;
+
+    Presence(EventLoop& event_loop, http::Socket client)
+        : loop(event_loop), session(event_loop.state_, event_loop.local_, std::move(client)) {
+      loop.sessions_.insert(&session);
+    }
+    Presence(const Presence&) = delete;
+    Presence& operator=(const Presence&) = delete;
+    ~Presence() {
+      loop.sessions_.erase(&session);
+      loop.shared_.open_connections.fetch_sub(1, std::memory_order_relaxed);
+      if (loop.sessions_.empty() && loop.on_quiet_) {
+        std::exchange(loop.on_quiet_, nullptr)();
+      }
+    }
+  };
+  Presence presence(*this, std::move(socket));
+  co_await presence.session.run();
+}
+
+void EventLoop::finish() {
+  thread_.post([this] {
+    listener_->close();
+    state_.close_idle_connections();
+    for (proxy::Session* session : sessions_) {
+      session->close_if_idle();
+    }
+  });
+}
+
+void EventLoop::when_quiet(std::function<void()> callback) {
+  thread_.post([this, callback = std::move(callback)]() mutable {
+    if (sessions_.empty()) {
+      callback();
+    } else {
+      on_quiet_ = std::move(callback);
+    }
+  });
+}
+
+void EventLoop::cut() {
+  thread_.post([this] {
+    for (proxy::Session* session : sessions_) {
+      session->abort();
+    }
+  });
+}
+
+}  // namespace rolter::runtime

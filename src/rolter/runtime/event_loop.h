@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+
+#include "rolter/http/listener.h"
+#include "rolter/proxy/loop_state.h"
+#include "rolter/proxy/session.h"
+#include "rolter/runtime/loop_recorder.h"
+#include "rolter/runtime/loop_thread.h"
+
+namespace rolter::runtime {
+
+/// One of the loops that serve clients: its thread, its listening socket, its sessions and its
+/// connections to the replicas. Shares nothing with the others but SharedState.
+class EventLoop {
+ public:
+  EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
+            proxy::LocalEndpoints& local, LoopRecorder recorder);
+
+  /// Before start(). The address may have port 0; address() then tells the port.
+  [[nodiscard]] Result<void> listen(const http::Endpoint& address);
+  [[nodiscard]] http::Endpoint address() const { return listener_->address(); }
+
+  void start() { thread_.start(); }
+
+  /// Stops accepting and lets go of connections that carry no request. Any thread, as the others.
+  void finish();
+  /// Calls back, on the loop, when the last client connection has ended.
+  void when_quiet(std::function<void()> callback);
+  /// Ends what is still under way.
+  void cut();
+  /// After finish(): waits until everything has ended.
+  void join() { thread_.join(); }
+
+ private:
+  void begin_session(http::Socket socket);
+  [[nodiscard]] http::Task<> serve(http::Socket socket);
+
+  proxy::SharedState& shared_;
+  proxy::LocalEndpoints& local_;
+  LoopRecorder recorder_;
+  LoopThread thread_;
+  proxy::LoopState state_;
+  std::unique_ptr<http::Listener> listener_;
+  std::unordered_set<proxy::Session*> sessions_;
+  std::function<void()> on_quiet_;
+};
+
+}  // namespace rolter::runtime

@@ -1,0 +1,199 @@
+#include "rolter/runtime/gateway.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "rolter/runtime/vocabulary.h"
+
+namespace rolter::runtime {
+namespace {
+
+constexpr std::chrono::seconds kFirstResolution{2};
+constexpr std::chrono::milliseconds kHurryCheck{50};
+
+std::size_t loop_count(const config::Config& config) {
+  return config.server.loops != 0 ? config.server.loops
+                                  : std::max(1u, std::thread::hardware_concurrency());
+}
+
+Result<http::Endpoint> listen_address(const config::Server& server) {
+  boost::system::error_code ec;
+  const auto address =
+      boost::asio::ip::make_address(server.host == "localhost" ? "127.0.0.1" : server.host, ec);
+  if (ec) {
+    return fail(ErrorKind::kInvalidInput,
+                fmt::format("cannot listen on \"{}\": give an IP address", server.host));
+  }
+  return http::Endpoint(address, server.port);
+}
+
+}  // namespace
+
+Gateway::Gateway(config::Config config)
+    : metrics_(loop_count(config), metric_vocabulary(), build_info()),
+      builder_(metrics_),
+      control_("rolter-control", clock_),
+      resolution_(control_.loop(), control_.scope(),
+                  [](std::string_view host, const std::string& problem) {
+                    spdlog::warn("cannot resolve {}: {}", host, problem);
+                  }) {
+  const std::size_t loops = loop_count(config);
+  auto built = builder_.build(std::move(config), clock_.now());
+  shared_ = std::make_unique<proxy::SharedState>(std::move(built.state), loops);
+  local_ = std::make_unique<proxy::LocalAnswers>(*shared_, [this] { return metrics_.expose(); });
+  metrics_.add_source([this](telemetry::ScrapeSink& sink) { collect(sink); });
+  for (std::size_t i = 0; i < loops; ++i) {
+    loops_.push_back(
+        std::make_unique<EventLoop>(i, clock_, *shared_, *local_, LoopRecorder(metrics_, i)));
+  }
+}
+
+Gateway::~Gateway() {
+  if (started_) {
+    const std::atomic<bool> hurry{true};
+    drain(hurry);
+  }
+}
+
+std::vector<feeds::ResolvedName> Gateway::names(const proxy::GatewayState& state) const {
+  std::vector<feeds::ResolvedName> names;
+  for (std::size_t i = 0; i < state.providers.size(); ++i) {
+    const config::Provider& provider = state.config.providers[i];
+    names.push_back({.host = provider.api_base.host,
+                     .port = provider.api_base.port,
+                     .interval = provider.resolve,
+                     .cell = state.providers[i].addresses});
+  }
+  return names;
+}
+
+void Gateway::resolve_names_first() {
+  // Shared with the callback, which may come after we have stopped waiting.
+  auto done = std::make_shared<std::promise<void>>();
+  control_.run([this, done] {
+    resolution_.watch(names(*shared_->gateway.load()), [done] { done->set_value(); });
+  });
+  done->get_future().wait_for(kFirstResolution);
+}
+
+Result<void> Gateway::start() {
+  auto address = listen_address(shared_->gateway.load()->config.server);
+  if (!address) {
+    return std::unexpected(std::move(address.error()));
+  }
+  control_.start();
+  started_ = true;
+  resolve_names_first();
+  for (auto& loop : loops_) {
+    if (auto listening = loop->listen(*address); !listening) {
+      return listening;
+    }
+    // With port 0 the first loop's choice is everybody's.
+    address->port(loop->address().port());
+  }
+  port_ = address->port();
+  for (auto& loop : loops_) {
+    loop->start();
+  }
+  shared_->ready.store(true, std::memory_order_relaxed);
+  return {};
+}
+
+std::string Gateway::url() const {
+  const std::string& host = state()->config.server.host;
+  const bool v6 = host.find(':') != std::string::npos;
+  return fmt::format("http://{}:{}", v6 ? fmt::format("[{}]", host) : host, port_);
+}
+
+void Gateway::publish(proxy::StateBuilder::Built built) {
+  shared_->gateway.publish(built.state);
+  builder_.forget(built.removed);
+  control_.run([&] { resolution_.watch(names(*built.state), nullptr); });
+}
+
+Result<void> Gateway::reload(config::Config config) {
+  shared_->retry_budget.configure(config.retry.budget);
+  publish(builder_.build(std::move(config), clock_.now()));
+  return {};
+}
+
+bool Gateway::wait_until_quiet(Duration limit, const std::atomic<bool>& hurry) {
+  struct Quiet {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t loops = 0;
+  };
+  auto quiet = std::make_shared<Quiet>();
+  for (auto& loop : loops_) {
+    loop->when_quiet([quiet] {
+      const std::lock_guard lock(quiet->mutex);
+      ++quiet->loops;
+      quiet->changed.notify_all();
+    });
+  }
+  const TimePoint end = clock_.now() + limit;
+  std::unique_lock lock(quiet->mutex);
+  while (quiet->loops < loops_.size() && clock_.now() < end && !hurry.load()) {
+    quiet->changed.wait_for(lock, kHurryCheck);
+  }
+  return quiet->loops == loops_.size();
+}
+
+DrainResult Gateway::drain(const std::atomic<bool>& hurry) {
+  if (!started_ || finished_) {
+    return DrainResult::kComplete;
+  }
+  finished_ = true;
+  const config::Server server = state()->config.server;
+  shared_->draining.store(true, std::memory_order_relaxed);
+  const TimePoint settled = clock_.now() + server.drain_settle;
+  while (clock_.now() < settled && !hurry.load()) {
+    std::mutex nobody;
+    std::unique_lock lock(nobody);
+    std::condition_variable never;
+    never.wait_for(lock, kHurryCheck);
+  }
+  for (auto& loop : loops_) {
+    loop->finish();
+  }
+  const bool quiet = wait_until_quiet(server.drain, hurry);
+  if (!quiet) {
+    for (auto& loop : loops_) {
+      loop->cut();
+    }
+  }
+  for (auto& loop : loops_) {
+    loop->join();
+  }
+  control_.post([this] { resolution_.stop(); });
+  control_.join();
+  return quiet ? DrainResult::kComplete : DrainResult::kCut;
+}
+
+void Gateway::collect(telemetry::ScrapeSink& sink) const {
+  const auto state = shared_->gateway.load();
+  using telemetry::Metric;
+  sink.set(Metric::kConfigVersion, {}, static_cast<double>(state->version));
+  sink.set(Metric::kClientConnections, {},
+           static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
+  const TimePoint now = clock_.now();
+  for (std::size_t i = 0; i < state->routes.size(); ++i) {
+    for (const cluster::RouteTarget& target : state->cluster->routes[i].targets) {
+      sink.set(Metric::kInFlight, {state->routes[i].model, target.label},
+               target.load->in_flight.load(std::memory_order_relaxed));
+    }
+  }
+  for (const auto& replica : state->cluster->replicas) {
+    sink.set(Metric::kReplicaEligible, {replica->name()}, replica->eligible(now) ? 1 : 0);
+  }
+}
+
+}  // namespace rolter::runtime

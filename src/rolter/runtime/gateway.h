@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rolter/base/error.h"
+#include "rolter/config/config.h"
+#include "rolter/feeds/name_resolution.h"
+#include "rolter/proxy/local_answers.h"
+#include "rolter/proxy/state_builder.h"
+#include "rolter/runtime/event_loop.h"
+#include "rolter/runtime/loop_thread.h"
+#include "rolter/runtime/system_clock.h"
+#include "rolter/telemetry/metrics_registry.h"
+
+namespace rolter::runtime {
+
+/// How a gateway ended.
+enum class DrainResult : std::uint8_t {
+  kComplete,  // every answer was finished
+  kCut,       // some were still under way at the end of drain_secs
+};
+
+/// The whole gateway in one object: made from a configuration, started, reloaded, drained. `rolter
+/// serve` runs one; tests and the demo run several in a process. The public functions are for one
+/// thread that is none of the gateway's own.
+class Gateway {
+ public:
+  explicit Gateway(config::Config config);
+  ~Gateway();
+  Gateway(const Gateway&) = delete;
+  Gateway& operator=(const Gateway&) = delete;
+
+  /// Resolves names (for at most two seconds), listens and serves. The error names the address.
+  [[nodiscard]] Result<void> start();
+
+  /// "http://H:P" of the API, with the real port when 0 was configured.
+  [[nodiscard]] std::string url() const;
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  /// Replaces the configuration, whole or not at all. Requests under way finish with the old one.
+  [[nodiscard]] Result<void> reload(config::Config config);
+
+  /// Not ready at once, then after drain_settle no longer listening, then at most drain_secs for
+  /// what is under way. `hurry`, when it turns true, ends it early. Idempotent.
+  DrainResult drain(const std::atomic<bool>& hurry);
+
+  /// For the caller's own tasks on the control loop.
+  [[nodiscard]] LoopThread& control() { return control_; }
+  [[nodiscard]] std::shared_ptr<const proxy::GatewayState> state() const {
+    return shared_->gateway.load();
+  }
+
+ private:
+  void publish(proxy::StateBuilder::Built built);
+  [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
+  void resolve_names_first();
+  [[nodiscard]] bool wait_until_quiet(Duration limit, const std::atomic<bool>& hurry);
+  void collect(telemetry::ScrapeSink& sink) const;
+
+  SystemClock clock_;
+  telemetry::MetricsRegistry metrics_;
+  proxy::StateBuilder builder_;
+  std::unique_ptr<proxy::SharedState> shared_;
+  std::unique_ptr<proxy::LocalAnswers> local_;
+  LoopThread control_;
+  feeds::NameResolution resolution_;
+  std::vector<std::unique_ptr<EventLoop>> loops_;
+  std::uint16_t port_ = 0;
+  bool started_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace rolter::runtime

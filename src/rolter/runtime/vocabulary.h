@@ -1,0 +1,12 @@
+#pragma once
+
+#include "rolter/telemetry/metrics_registry.h"
+
+namespace rolter::runtime {
+
+/// The words of the metrics' labels, from the enums that they stand for.
+[[nodiscard]] telemetry::Vocabulary metric_vocabulary();
+
+[[nodiscard]] telemetry::BuildInfo build_info();
+
+}  // namespace rolter::runtime
