@@ -12,6 +12,8 @@ std::string_view to_string(ErrorKind kind) {
       return "not_found";
     case ErrorKind::kDenied:
       return "denied";
+    case ErrorKind::kUnauthenticated:
+      return "unauthenticated";
     case ErrorKind::kConnectRefused:
       return "connect_refused";
     case ErrorKind::kConnectFailed:

@@ -13,7 +13,8 @@ enum class ErrorKind : std::uint8_t {
   kInvalidInput,      // bytes that cannot be what they claim to be
   kLimitExceeded,     // a configured bound was passed
   kNotFound,          // no such model, target, file
-  kDenied,            // egress policy, key, or permission
+  kDenied,            // egress policy, or a key without the permission
+  kUnauthenticated,   // no valid key
   kConnectRefused,    // nobody listens there
   kConnectFailed,     // unreachable, or timed out while connecting
   kConnectionClosed,  // orderly end where more was expected
