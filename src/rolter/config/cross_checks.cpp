@@ -37,10 +37,12 @@ class Checker {
  private:
   void report_circle(const std::vector<std::size_t>& next, std::size_t start);
   void error(std::string path, std::string message) {
-    findings_.error(locate(document_, path), std::move(path), std::move(message));
+    const Position at = locate(document_, path);
+    findings_.error(at, std::move(path), std::move(message));
   }
   void warning(std::string path, std::string message) {
-    findings_.warning(locate(document_, path), std::move(path), std::move(message));
+    const Position at = locate(document_, path);
+    findings_.warning(at, std::move(path), std::move(message));
   }
   [[nodiscard]] std::size_t line_of(const std::string& path) const {
     return locate(document_, path).line;

@@ -2,13 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <optional>
 #include <type_traits>
 #include <utility>
+
+namespace rolter::config {
+struct ParserGaveUp {};
+}  // namespace rolter::config
+
+// toml++ 3.3 asserts where some inputs break it ("[[[table]]"), and in release builds takes for
+// granted that they never come. Here a broken assertion is one more fault of the file.
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : throw ::rolter::config::ParserGaveUp())
+#include <toml++/toml.h>
 
 namespace rolter::config {
 namespace {
@@ -101,6 +110,31 @@ std::optional<std::size_t> line_of_overlong_key(std::string_view text) {
   return std::nullopt;
 }
 
+std::unexpected<Finding> syntax_fault(Position at, std::string message) {
+  return std::unexpected(Finding{Severity::kError, at.line, at.column, "", std::move(message)});
+}
+
+/// nullopt when the library gives up on the text.
+std::optional<toml::parse_result> try_parse(std::string_view text) {
+  try {
+    return toml::parse(text);
+  } catch (const ParserGaveUp&) {
+    return std::nullopt;
+  }
+}
+
+/// The first line that makes the library give up: what comes before it parses or fails as usual.
+std::size_t line_of_giving_up(std::string_view text) {
+  std::vector<std::size_t> line_ends;
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
+    line_ends.push_back(at);
+  }
+  const auto found = std::ranges::partition_point(
+      line_ends, [text](std::size_t end) { return try_parse(text.substr(0, end)).has_value(); });
+  return static_cast<std::size_t>(found - line_ends.begin()) + 1;
+}
+
 }  // namespace
 
 const Entry* find_entry(const Table& table, std::string_view key) {
@@ -110,28 +144,31 @@ const Entry* find_entry(const Table& table, std::string_view key) {
 
 std::expected<Value, Finding> parse_document(std::string_view text) {
   if (const auto line = line_of_overlong_key(text)) {
-    return std::unexpected(
-        Finding{Severity::kError, *line, 1, "",
-                fmt::format("more than {} dots in a row; shorten the key", kMaxDotsInARow)});
+    return syntax_fault({*line, 1},
+                        fmt::format("more than {} dots in a row; shorten the key", kMaxDotsInARow));
   }
-  const toml::parse_result parsed = toml::parse(text);
+  const std::optional<toml::parse_result> parsed = try_parse(text);
   if (!parsed) {
-    const Position at = to_position(parsed.error().source().begin);
-    return std::unexpected(Finding{Severity::kError, at.line, at.column, "",
-                                   fmt::format("not valid TOML: {}", describe(parsed.error()))});
+    return syntax_fault({line_of_giving_up(text), 1}, "not valid TOML: this line cannot be read");
   }
-  return convert(parsed.table());
+  if (!*parsed) {
+    const toml::parse_error& error = parsed->error();
+    return syntax_fault(to_position(error.source().begin),
+                        fmt::format("not valid TOML: {}", describe(error)));
+  }
+  return convert(parsed->table());
 }
 
 std::optional<DateTime> parse_date_time(std::string_view text) {
   if (text.empty() || text.find_first_not_of("0123456789-:.+TtZz ") != std::string_view::npos) {
     return std::nullopt;
   }
-  const toml::parse_result parsed = toml::parse(fmt::format("t = {}", text));
-  if (!parsed || parsed.table()["t"].as_date_time() == nullptr) {
+  const std::optional<toml::parse_result> parsed = try_parse(fmt::format("t = {}", text));
+  const bool is_date_time = parsed && *parsed && parsed->table()["t"].as_date_time() != nullptr;
+  if (!is_date_time) {
     return std::nullopt;
   }
-  const toml::date_time& time = parsed.table()["t"].as_date_time()->get();
+  const toml::date_time& time = parsed->table()["t"].as_date_time()->get();
   return DateTime{to_instant(time), time.offset.has_value()};
 }
 

@@ -84,11 +84,12 @@ std::string table_header(std::string_view path) {
 
 LoadResult load_config(std::string_view text, std::string_view /*file*/,
                        const Environment& environment) {
+  Findings findings;
   const auto document = parse_document(text);
   if (!document) {
-    return {std::nullopt, {document.error()}};
+    findings.add(document.error());
+    return {std::nullopt, findings.take_sorted()};
   }
-  Findings findings;
   Config config;
   {
     LoadContext context{environment, findings};

@@ -15,13 +15,11 @@ constexpr auto kFallbackScores = std::to_array<Named<bool>>({{"none", false}, {"
 constexpr double kGreatestWeight = 1'000'000;
 constexpr NumberRange kScorerWeight{.min = 0, .max = kGreatestWeight};
 
-std::vector<std::string_view> strategy_words() {
-  std::vector<std::string_view> words;
-  for (const auto& [name, value] : kStrategies) {
-    words.push_back(name);
-  }
+constexpr auto kStrategyWords = [] {
+  std::array<std::string_view, kStrategies.size()> words;
+  std::ranges::transform(kStrategies, words.begin(), &Named<StrategyKind>::name);
   return words;
-}
+}();
 
 void read_weights(TableReader& table, RouteWeights& weights) {
   table.number("weight", weights.weight, kScorerWeight);
@@ -39,7 +37,7 @@ void read_shadow(TableReader& table, Route& route) {
       table.context().findings.error(
           word.at, table.path_of("shadow"),
           fmt::format("unknown strategy \"{}\"{}", word.shown,
-                      suggestion(word.value, strategy_words(), "; known:")));
+                      suggestion(word.value, kStrategyWords, "; known:")));
     }
   }
 }
@@ -55,10 +53,8 @@ std::optional<std::size_t> find_provider(TableReader& table,
   if (found != providers.end()) {
     return static_cast<std::size_t>(found - providers.begin());
   }
-  std::vector<std::string_view> names;
-  for (const Provider& provider : providers) {
-    names.push_back(provider.name);
-  }
+  std::vector<std::string_view> names(providers.size());
+  std::ranges::transform(providers, names.begin(), &Provider::name);
   table.error("provider",
               fmt::format("no provider is named \"{}\"{}", name->shown,
                           names.empty() ? "" : suggestion(name->value, names, "; there are:")));

@@ -98,7 +98,7 @@ bool is_host(std::string_view host) {
     return kLetters.find(c) != std::string_view::npos || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '_';
   };
-  return !host.empty() && host.size() <= 253 && host.front() != '.' &&
+  return !host.empty() && host.size() <= 253 && host.front() != '.' && host.back() != '.' &&
          host.find("..") == std::string_view::npos && std::ranges::all_of(host, is_fitting);
 }
 

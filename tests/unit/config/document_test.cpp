@@ -15,6 +15,20 @@ TEST(Document, a_fault_of_the_syntax_has_a_place) {
   EXPECT_EQ(findings("a = \"\xff\"\n").size(), 1U);
 }
 
+// toml++ 3.3 breaks an assertion of its own on these.
+TEST(Document, what_the_parser_gives_up_on_is_a_fault_with_its_line) {
+  const std::string error = "rolter.toml:9:1: error: not valid TOML: this line cannot be read";
+  EXPECT_EQ(findings(kSmall + "[[[providers]]\nname = \"a\"\n"), std::vector{error});
+  EXPECT_EQ(findings(kSmall + "[!]"), std::vector{error});
+  EXPECT_EQ(findings("[=]").size(), 1U);
+}
+
+TEST(Document, a_fault_is_one_line_whatever_the_parser_quotes) {
+  const std::vector<std::string> lines = findings("a = t\nb = 1\n");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].find('\n'), std::string::npos) << lines[0];
+}
+
 TEST(Document, a_key_that_nests_too_deep_is_refused_before_it_is_built) {
   std::string key = "a";
   for (int i = 0; i < 100'000; ++i) {

@@ -65,6 +65,7 @@ TEST(Url, what_is_no_api_base_says_why) {
   EXPECT_EQ(why("http://a b"), bad_host);
   EXPECT_EQ(why("http://a..b"), bad_host);
   EXPECT_EQ(why("http://.a"), bad_host);
+  EXPECT_EQ(why("http://a.."), bad_host);
   EXPECT_EQ(why("http://b\xc3\xbc"), bad_host);
   EXPECT_EQ(why("http://a%00b"), bad_host);
   EXPECT_EQ(why("http://u@h"),
