@@ -1,6 +1,4 @@
 #include <pthread.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -37,13 +35,6 @@ std::optional<config::Config> read(const ServeOptions& options) {
   return config;
 }
 
-void set_up_log(const config::Log& log) {
-  auto logger =
-      std::make_shared<spdlog::logger>("rolter", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_level(spdlog::level::from_str(log.level));
-  spdlog::set_default_logger(std::move(logger));
-}
-
 sigset_t our_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -62,15 +53,16 @@ int next_signal(const sigset_t& signals) {
 void reload(runtime::Gateway& gateway, const ServeOptions& options) {
   auto config = read(options);
   if (!config) {
-    spdlog::error("reload refused: {} has errors; the configuration in force stays",
-                  options.config);
+    gateway.log().error("reload refused: {} has errors; the configuration in force stays",
+                        options.config);
     return;
   }
   if (auto reloaded = gateway.reload(std::move(*config)); !reloaded) {
-    spdlog::error("reload refused: {}", reloaded.error().message);
+    gateway.log().error("reload refused: {}", reloaded.error().message);
     return;
   }
-  spdlog::info("reloaded {}, configuration version {}", options.config, gateway.state()->version);
+  gateway.log().info("reloaded {}, configuration version {}", options.config,
+                     gateway.state()->version);
 }
 
 /// The first SIGTERM drains, a second one stops at once.
@@ -86,15 +78,15 @@ int drain(runtime::Gateway& gateway, const sigset_t& signals) {
       }
     }
   });
-  spdlog::info("draining");
+  gateway.log().info("draining");
   const runtime::DrainResult result = gateway.drain(hurry);
   drained.store(true);
   second.join();
   if (result == runtime::DrainResult::kCut) {
-    spdlog::warn("stopped with answers still under way");
+    gateway.log().warn("stopped with answers still under way");
     return 3;
   }
-  spdlog::info("stopped");
+  gateway.log().info("stopped");
   return 0;
 }
 
@@ -103,7 +95,6 @@ int serve(const ServeOptions& options) {
   if (!config) {
     return 1;
   }
-  set_up_log(config->log);
   // Before any thread starts, so that all of them leave the signals to sigwait().
   const sigset_t signals = our_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

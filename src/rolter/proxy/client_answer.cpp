@@ -47,6 +47,7 @@ void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   append_field(out, "x-request-id", in.request_id);
   append_field(out, "x-rolter-provider", in.provider);
   append_field(out, "x-rolter-target", in.target_label);
+  out.append(in.extra_fields);
   out.append("\r\n");
 }
 

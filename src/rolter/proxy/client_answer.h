@@ -16,6 +16,7 @@ struct RelayedHeadInput {
   std::string_view target_label;  // x-rolter-target
   int client_minor_version = 1;
   bool keep_alive = true;
+  std::string_view extra_fields{};  // complete lines
 };
 
 /// Writes the head under which a replica's answer goes to the client: status and fields as they

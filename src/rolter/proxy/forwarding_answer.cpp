@@ -92,7 +92,8 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
                       .provider = provider(now).name,
                       .target_label = facts_.target_label,
                       .client_minor_version = client_.head().minor_version,
-                      .keep_alive = keep_alive},
+                      .keep_alive = keep_alive,
+                      .extra_fields = facts_.limit_fields},
                      loop_.head);
   committed_ = true;
   now.record.keep();

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rolter/admission/key_ring.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/cluster_view.h"
 #include "rolter/cluster/retry_policy.h"
@@ -47,6 +48,7 @@ struct GatewayState {
   std::shared_ptr<const cluster::ClusterView> cluster;
   std::vector<Provider> providers;  // as Config::providers
   std::vector<Route> routes;        // as Config::routes
+  std::unique_ptr<const admission::KeyRing> keys;
   cluster::RetryPolicy retry_policy{{}, {}};
   http::ServerLimits limits;
   std::shared_ptr<const telemetry::MetricsLayout> metrics;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "rolter/openai/error_body.h"
+#include "rolter/proxy/access.h"
 
 namespace rolter::proxy {
 namespace {
@@ -16,7 +17,7 @@ void append_model(std::string& out, std::string_view id) {
 }
 
 /// Models and aliases by which routes can be asked for; "*" is a rule, not a name.
-OwnAnswer list_models(const GatewayState& state) {
+OwnAnswer list_models(const GatewayState& state, const admission::Caller& caller) {
   OwnAnswer answer;
   answer.body = R"({"object":"list","data":[)";
   bool first = true;
@@ -27,6 +28,9 @@ OwnAnswer list_models(const GatewayState& state) {
     }
   };
   for (const config::Route& route : state.config.routes) {
+    if (!caller.may_use(route.model, route.model)) {
+      continue;
+    }
     add(route.model);
     for (const std::string& alias : route.aliases) {
       add(alias);
@@ -36,8 +40,11 @@ OwnAnswer list_models(const GatewayState& state) {
   return answer;
 }
 
-std::expected<OwnAnswer, OwnError> one_model(const GatewayState& state, std::string_view id) {
-  if (!state.route_by_model.contains(id)) {
+std::expected<OwnAnswer, OwnError> one_model(const GatewayState& state,
+                                             const admission::Caller& caller, std::string_view id) {
+  const auto route = state.route_by_model.find(id);
+  if (route == state.route_by_model.end() ||
+      !caller.may_use(id, state.routes[route->second].model)) {
     return std::unexpected(unknown_model(id));
   }
   OwnAnswer answer;
@@ -57,9 +64,9 @@ OwnAnswer LocalAnswers::ready() const {
                              : "starting\n"};
 }
 
-std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(const GatewayState& state,
-                                                                       std::string_view method,
-                                                                       std::string_view path) {
+std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(
+    const GatewayState& state, const LocalRequest& request) {
+  const std::string_view path = request.path;
   const bool is_model = path.starts_with(kModelsPath) && path.size() > kModelsPath.size() + 1 &&
                         path[kModelsPath.size()] == '/';
   const bool known = path == "/health" || path == "/ready" || path == kModelsPath || is_model ||
@@ -67,7 +74,7 @@ std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(const Gat
   if (!known) {
     return std::nullopt;
   }
-  if (method != "GET" && method != "HEAD") {
+  if (request.method != "GET" && request.method != "HEAD") {
     return std::unexpected(method_not_allowed("GET"));
   }
   if (path == "/health") {
@@ -76,13 +83,18 @@ std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(const Gat
   if (path == "/ready") {
     return ready();
   }
-  if (path == kModelsPath) {
-    return list_models(state);
+  if (path == state.config.server.metrics_path) {
+    return OwnAnswer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                     .body = metrics_()};
+  }
+  const auto caller = authenticate(state, request.fields, request.now);
+  if (!caller) {
+    return std::unexpected(access_error(caller.error()));
   }
   if (is_model) {
-    return one_model(state, path.substr(kModelsPath.size() + 1));
+    return one_model(state, *caller, path.substr(kModelsPath.size() + 1));
   }
-  return OwnAnswer{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_()};
+  return list_models(state, *caller);
 }
 
 }  // namespace rolter::proxy

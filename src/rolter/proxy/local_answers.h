@@ -16,7 +16,7 @@ class LocalAnswers final : public LocalEndpoints {
       : shared_(shared), metrics_(std::move(metrics)) {}
 
   [[nodiscard]] std::optional<std::expected<OwnAnswer, OwnError>> answer(
-      const GatewayState& state, std::string_view method, std::string_view path) override;
+      const GatewayState& state, const LocalRequest& request) override;
 
  private:
   [[nodiscard]] OwnAnswer ready() const;

@@ -81,6 +81,17 @@ OwnError access_error(const Error& error) {
           .message = error.message};
 }
 
+OwnError over_limit(const admission::Refused& refused) {
+  OwnError error{.status = 429,
+                 .type = "rate_limit_error",
+                 .code = "rate_limit_exceeded",
+                 .message = admission::describe(refused)};
+  if (refused.retry_after) {
+    error.retry_after = std::chrono::ceil<std::chrono::seconds>(*refused.retry_after);
+  }
+  return error;
+}
+
 OwnError all_drained(std::string_view model) {
   return {.status = 503,
           .type = kUnavailable,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "rolter/admission/key_usage.h"
 #include "rolter/base/error.h"
 #include "rolter/cluster/outcome.h"
 
@@ -34,6 +35,9 @@ struct OwnError {
 [[nodiscard]] OwnError method_not_allowed(std::string_view allowed);
 [[nodiscard]] OwnError unknown_model(std::string_view model);
 [[nodiscard]] OwnError access_error(const Error& error);
+
+/// A limit of the virtual key.
+[[nodiscard]] OwnError over_limit(const admission::Refused& refused);
 
 /// The route has targets, and an operator has drained them all.
 [[nodiscard]] OwnError all_drained(std::string_view model);

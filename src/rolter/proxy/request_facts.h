@@ -19,10 +19,12 @@ inline constexpr std::size_t kNoRoute = static_cast<std::size_t>(-1);
 /// What is known of one request when it has ended: the source of its access line and its metrics.
 struct RequestFacts {
   std::string request_id;
+  std::string client;  // address
   std::string method;
   std::string path;  // without the query
   std::string model;
   std::string_view key_name;  // of the virtual key; lives as long as the configuration
+  std::string limit_fields;   // x-ratelimit-* lines of the key, if it has limits
   std::optional<openai::Endpoint> endpoint;
   std::size_t route = kNoRoute;
   std::size_t target = 0;         // of the route; meaningful when `sent`

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rolter/openai/error_body.h"
+#include "rolter/proxy/access.h"
 #include "rolter/proxy/parsed_request.h"
 #include "rolter/proxy/upstream_request.h"
 
@@ -19,6 +20,20 @@ bool is_usable_id(std::string_view id) {
          std::ranges::all_of(id, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
+std::string address_of(const http::Socket& socket) {
+  boost::system::error_code gone;
+  const auto endpoint = socket.remote_endpoint(gone);
+  return gone ? std::string() : endpoint.address().to_string();
+}
+
+/// What a request may use at most, before it has been tokenized: four bytes a token is what common
+/// tokenizers make of English text; the true counts are settled at the end.
+std::uint64_t expected_tokens(const openai::RequestView& view) {
+  const std::uint64_t prompt =
+      view.prompt_token_ids.empty() ? view.prompt.text.size() / 4 : view.prompt_token_ids.size();
+  return prompt + view.max_output_tokens * view.choices;
+}
+
 openai::ApiShape shape_of_path(std::string_view path) {
   return path.starts_with("/v1/messages") ? openai::ApiShape::kAnthropic
                                           : openai::ApiShape::kOpenAi;
@@ -27,7 +42,10 @@ openai::ApiShape shape_of_path(std::string_view path) {
 }  // namespace
 
 Session::Session(LoopState& loop, LocalEndpoints& local, http::Socket socket)
-    : loop_(loop), local_(local), client_(loop.loop, std::move(socket), loop.state.get()->limits) {}
+    : loop_(loop),
+      local_(local),
+      client_address_(address_of(socket)),
+      client_(loop.loop, std::move(socket), loop.state.get()->limits) {}
 
 void Session::close_if_idle() {
   if (client_.idle()) {
@@ -66,6 +84,7 @@ void Session::begin_facts() {
   const http::RequestHead& head = client_.head();
   facts_ = {};
   facts_.started = loop_.loop.now();
+  facts_.client = client_address_;
   facts_.method = head.method;
   facts_.path = path_of(origin_form(head.target));
   const std::string_view id = head.fields.get("x-request-id");
@@ -99,7 +118,10 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
   if (auto body = co_await client_.read_body(); !body) {
     co_return std::unexpected(body_error(body.error()));
   }
-  if (auto answer = local_.answer(state, head.method, facts_.path)) {
+  if (auto answer = local_.answer(state, {.method = head.method,
+                                          .path = facts_.path,
+                                          .fields = head.fields,
+                                          .now = loop_.loop.wall_now()})) {
     if (!*answer) {
       co_return std::unexpected(std::move(answer->error()));
     }
@@ -111,6 +133,14 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
 http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState& state,
                                                              openai::Endpoint endpoint) {
   facts_.endpoint = endpoint;
+  const auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
+  if (!caller) {
+    OwnError error = access_error(caller.error());
+    // Without reading the body of somebody unknown.
+    error.closes_connection = true;
+    co_return std::unexpected(std::move(error));
+  }
+  facts_.key_name = caller->name();
   const auto body = co_await client_.read_body();
   if (!body) {
     co_return std::unexpected(body_error(body.error()));
@@ -126,9 +156,37 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
     co_return std::unexpected(unknown_model(facts_.model));
   }
   facts_.route = route->index;
+  auto admission = admit(*caller, *route, request.view());
+  if (!admission) {
+    co_return std::unexpected(std::move(admission.error()));
+  }
   loop_.shared.retry_budget.count_request(loop_.index);
   Forwarding forwarding(loop_, client_, state, *route, request, facts_);
-  co_return co_await forwarding.run();
+  auto ended = co_await forwarding.run();
+  if (facts_.usage) {
+    admission->settle(facts_.usage->prompt_tokens + facts_.usage->completion_tokens,
+                      loop_.loop.now());
+  } else if (!facts_.sent) {
+    admission->cancel();
+  }
+  co_return ended;
+}
+
+std::expected<admission::Admission, OwnError> Session::admit(const admission::Caller& caller,
+                                                             const Route& route,
+                                                             const openai::RequestView& view) {
+  if (auto allowed = caller.may_use(view.model, route.model); !allowed) {
+    return std::unexpected(access_error(allowed.error()));
+  }
+  const TimePoint now = loop_.loop.now();
+  auto admission = caller.admit(expected_tokens(view), now);
+  if (const auto status = caller.status(now)) {
+    facts_.limit_fields = limit_fields(*status);
+  }
+  if (!admission) {
+    return std::unexpected(over_limit(admission.error()));
+  }
+  return std::move(*admission);
 }
 
 http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer answer) {
@@ -156,6 +214,7 @@ http::Task<Ending> Session::refuse(OwnError error) {
   if (error.retry_after) {
     answer.extra_fields = fmt::format("Retry-After: {}\r\n", error.retry_after->count());
   }
+  answer.extra_fields += facts_.limit_fields;
   if (error.status == 405) {
     answer.extra_fields += "Allow: POST\r\n";
   }

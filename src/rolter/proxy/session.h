@@ -13,13 +13,20 @@
 
 namespace rolter::proxy {
 
+struct LocalRequest {
+  std::string_view method;
+  std::string_view path;
+  const http::Fields& fields;
+  WallTime now;
+};
+
 /// Answers what is asked of the gateway itself on the API port; see local_answers.h.
 class LocalEndpoints {
  public:
   virtual ~LocalEndpoints() = default;
   /// nullopt: the path is none of its own.
   [[nodiscard]] virtual std::optional<std::expected<OwnAnswer, OwnError>> answer(
-      const GatewayState& state, std::string_view method, std::string_view path) = 0;
+      const GatewayState& state, const LocalRequest& request) = 0;
 };
 
 /// One client connection, from its first request to its last. One coroutine on one loop.
@@ -38,6 +45,8 @@ class Session {
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> dispatch(const GatewayState& state);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward(const GatewayState& state,
                                                                     openai::Endpoint endpoint);
+  [[nodiscard]] std::expected<admission::Admission, OwnError> admit(
+      const admission::Caller& caller, const Route& route, const openai::RequestView& view);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);
   [[nodiscard]] http::Task<Ending> refuse(OwnError error);
   [[nodiscard]] http::Task<> refuse_head(const Error& error);
@@ -46,6 +55,7 @@ class Session {
 
   LoopState& loop_;
   LocalEndpoints& local_;
+  std::string client_address_;
   http::ServerConnection client_;
   RequestFacts facts_;
 };

@@ -105,7 +105,9 @@ StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
   auto applied = replicas_.apply(config, now);
   trees_.apply(balance::prefix_tree_demands(config));
   auto state = std::make_shared<GatewayState>();
-  state->version = ++version_;
+  state->version = last_ ? last_->version + 1 : 1;
+  state->keys = std::make_unique<const admission::KeyRing>(config, key_seed_,
+                                                           last_ ? last_->keys.get() : nullptr);
   state->cluster = std::move(applied.view);
   state->retry_policy = cluster::RetryPolicy(config.retry, config.timeouts);
   state->limits = server_limits(config);
@@ -127,6 +129,7 @@ StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
     }
   }
   state->metrics = metrics_.apply(metric_names(*state));
+  last_ = state;
   return {std::move(state), std::move(applied.removed)};
 }
 

@@ -19,7 +19,9 @@ namespace rolter::proxy {
 class StateBuilder {
  public:
   /// `metrics` must outlive the builder.
-  explicit StateBuilder(telemetry::MetricsRegistry& metrics) : metrics_(metrics) {}
+  /// `key_seed` is random per process.
+  StateBuilder(telemetry::MetricsRegistry& metrics, std::uint64_t key_seed)
+      : metrics_(metrics), key_seed_(key_seed) {}
 
   struct Built {
     std::shared_ptr<const GatewayState> state;
@@ -38,10 +40,11 @@ class StateBuilder {
                                        const config::Config& config);
 
   telemetry::MetricsRegistry& metrics_;
+  std::uint64_t key_seed_;
   cluster::ReplicaRegistry replicas_;
   kvcache::PrefixTrees trees_;
   http::AddressBook addresses_;
-  std::uint64_t version_ = 0;
+  std::shared_ptr<const GatewayState> last_;
 };
 
 }  // namespace rolter::proxy

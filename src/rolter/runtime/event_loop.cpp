@@ -5,14 +5,34 @@
 #include <utility>
 
 namespace rolter::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds kFlushInterval{200};
+
+}  // namespace
 
 EventLoop::EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
-                     proxy::LocalEndpoints& local, LoopRecorder recorder)
+                     proxy::LocalEndpoints& local, telemetry::MetricsRegistry& metrics, Logs& logs)
     : shared_(shared),
       local_(local),
-      recorder_(std::move(recorder)),
-      thread_(fmt::format("rolter-loop-{}", index), clock),
+      thread_(fmt::format("rolter-loop-{}", index), clock, logs.app),
+      recorder_(thread_.loop(), index, metrics, logs),
+      flush_(thread_.loop().wheel(),
+             [this] {
+               recorder_.flush();
+               flush_.arm(kFlushInterval);
+             }),
       state_(thread_.loop(), index, shared, make_seeded_rng(), recorder_) {}
+
+void EventLoop::start() {
+  flush_.arm(kFlushInterval);
+  thread_.start();
+}
+
+void EventLoop::join() {
+  thread_.join();
+  recorder_.flush();
+}
 
 Result<void> EventLoop::listen(const http::Endpoint& address) {
   auto acceptor = http::listen_on(thread_.loop().io(), address);

@@ -18,13 +18,13 @@ namespace rolter::runtime {
 class EventLoop {
  public:
   EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
-            proxy::LocalEndpoints& local, LoopRecorder recorder);
+            proxy::LocalEndpoints& local, telemetry::MetricsRegistry& metrics, Logs& logs);
 
   /// Before start(). The address may have port 0; address() then tells the port.
   [[nodiscard]] Result<void> listen(const http::Endpoint& address);
   [[nodiscard]] http::Endpoint address() const { return listener_->address(); }
 
-  void start() { thread_.start(); }
+  void start();
 
   /// Stops accepting and lets go of connections that carry no request. Any thread, as the others.
   void finish();
@@ -33,7 +33,7 @@ class EventLoop {
   /// Ends what is still under way.
   void cut();
   /// After finish(): waits until everything has ended.
-  void join() { thread_.join(); }
+  void join();
 
  private:
   void begin_session(http::Socket socket);
@@ -41,8 +41,9 @@ class EventLoop {
 
   proxy::SharedState& shared_;
   proxy::LocalEndpoints& local_;
-  LoopRecorder recorder_;
   LoopThread thread_;
+  LoopRecorder recorder_;
+  http::Deadline flush_;
   proxy::LoopState state_;
   std::unique_ptr<http::Listener> listener_;
   std::unordered_set<proxy::Session*> sessions_;

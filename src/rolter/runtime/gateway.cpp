@@ -1,7 +1,6 @@
 #include "rolter/runtime/gateway.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "rolter/base/random.h"
 #include "rolter/runtime/vocabulary.h"
 
 namespace rolter::runtime {
@@ -38,12 +38,13 @@ Result<http::Endpoint> listen_address(const config::Server& server) {
 }  // namespace
 
 Gateway::Gateway(config::Config config)
-    : metrics_(loop_count(config), metric_vocabulary(), build_info()),
-      builder_(metrics_),
-      control_("rolter-control", clock_),
+    : logs_(config.log),
+      metrics_(loop_count(config), metric_vocabulary(), build_info()),
+      builder_(metrics_, make_seeded_rng()()),
+      control_("rolter-control", clock_, logs_.app),
       resolution_(control_.loop(), control_.scope(),
-                  [](std::string_view host, const std::string& problem) {
-                    spdlog::warn("cannot resolve {}: {}", host, problem);
+                  [this](std::string_view host, const std::string& problem) {
+                    logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }) {
   const std::size_t loops = loop_count(config);
   auto built = builder_.build(std::move(config), clock_.now());
@@ -51,8 +52,7 @@ Gateway::Gateway(config::Config config)
   local_ = std::make_unique<proxy::LocalAnswers>(*shared_, [this] { return metrics_.expose(); });
   metrics_.add_source([this](telemetry::ScrapeSink& sink) { collect(sink); });
   for (std::size_t i = 0; i < loops; ++i) {
-    loops_.push_back(
-        std::make_unique<EventLoop>(i, clock_, *shared_, *local_, LoopRecorder(metrics_, i)));
+    loops_.push_back(std::make_unique<EventLoop>(i, clock_, *shared_, *local_, metrics_, logs_));
   }
 }
 

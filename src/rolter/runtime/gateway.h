@@ -12,6 +12,7 @@
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
 #include "rolter/runtime/event_loop.h"
+#include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/runtime/system_clock.h"
 #include "rolter/telemetry/metrics_registry.h"
@@ -48,6 +49,8 @@ class Gateway {
   /// what is under way. `hurry`, when it turns true, ends it early. Idempotent.
   DrainResult drain(const std::atomic<bool>& hurry);
 
+  [[nodiscard]] telemetry::AppLog& log() { return logs_.app; }
+
   /// For the caller's own tasks on the control loop.
   [[nodiscard]] LoopThread& control() { return control_; }
   [[nodiscard]] std::shared_ptr<const proxy::GatewayState> state() const {
@@ -62,6 +65,7 @@ class Gateway {
   void collect(telemetry::ScrapeSink& sink) const;
 
   SystemClock clock_;
+  Logs logs_;
   telemetry::MetricsRegistry metrics_;
   proxy::StateBuilder builder_;
   std::unique_ptr<proxy::SharedState> shared_;

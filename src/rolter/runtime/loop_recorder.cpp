@@ -1,7 +1,5 @@
 #include "rolter/runtime/loop_recorder.h"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
 namespace rolter::runtime {
@@ -22,7 +20,10 @@ telemetry::RouteMetrics& route_metrics(const proxy::GatewayState& state, std::si
 void LoopRecorder::request_ended(const proxy::GatewayState& state,
                                  const proxy::RequestFacts& facts) {
   if (facts.client_gone) {
-    counters_->client_disconnects.add();
+    counters_.client_disconnects.add();
+  }
+  if (state.config.log.access) {
+    write_access_line(state, facts);
   }
   if (!facts.endpoint) {
     return;
@@ -50,8 +51,32 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
   }
 }
 
+void LoopRecorder::write_access_line(const proxy::GatewayState& state,
+                                     const proxy::RequestFacts& facts) {
+  const bool routed = facts.route != proxy::kNoRoute;
+  const bool picked = !facts.target_label.empty();
+  access_log_.write(
+      {.time = clock_.wall_now(),
+       .request_id = facts.request_id,
+       .client = facts.client,
+       .method = facts.method,
+       .path = facts.path,
+       .route = routed ? std::string_view(state.routes[facts.route].model) : std::string_view(),
+       .target = facts.target_label,
+       .reason = picked ? to_string(facts.decision.reason) : std::string_view(),
+       .key = facts.key_name,
+       .error = facts.error,
+       .matched = picked ? std::optional(facts.decision.matched) : std::nullopt,
+       .status = facts.status == 0 ? 499 : facts.status,
+       .retries = facts.retries,
+       .bytes_in = facts.bytes_in,
+       .bytes_out = facts.bytes_out,
+       .ttft = facts.ttft,
+       .duration = facts.duration});
+}
+
 void LoopRecorder::replica_changed(std::string_view provider, const cluster::Transition& change) {
-  spdlog::warn("provider {}: {}", provider, cluster::describe(change));
+  app_log_.warn("provider {}: {}", provider, cluster::describe(change));
 }
 
 void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t route,
@@ -59,13 +84,13 @@ void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t 
                                   std::string_view why) {
   auto& counters = route_metrics(state, route).targets[target]->on(loop_);
   counters.errors[static_cast<std::size_t>(outcome)].add();
-  spdlog::warn("{}: {} ({})", state.cluster->routes[route].targets[target].label, why,
-               cluster::to_string(outcome));
+  app_log_.warn("{}: {} ({})", state.cluster->routes[route].targets[target].label, why,
+                cluster::to_string(outcome));
 }
 
 void LoopRecorder::failed_open(const proxy::GatewayState& state, std::size_t route) {
-  spdlog::warn("route {}: no target is eligible, all that are not drained are tried",
-               state.routes[route].model);
+  app_log_.warn("route {}: no target is eligible, all that are not drained are tried",
+                state.routes[route].model);
 }
 
 }  // namespace rolter::runtime

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 
+#include "rolter/http/loop.h"
 #include "rolter/proxy/recorder.h"
+#include "rolter/runtime/logs.h"
+#include "rolter/telemetry/access_log.h"
 #include "rolter/telemetry/metrics_registry.h"
 
 namespace rolter::runtime {
@@ -10,8 +13,17 @@ namespace rolter::runtime {
 /// Counts and logs what happens on one loop.
 class LoopRecorder final : public proxy::Recorder {
  public:
-  LoopRecorder(telemetry::MetricsRegistry& metrics, std::size_t loop)
-      : counters_(&metrics.loop(loop)), loop_(loop) {}
+  /// All must outlive the recorder.
+  LoopRecorder(const http::Loop& clock, std::size_t loop, telemetry::MetricsRegistry& metrics,
+               Logs& logs)
+      : clock_(clock),
+        loop_(loop),
+        counters_(metrics.loop(loop)),
+        app_log_(logs.app),
+        access_log_(logs.queue, logs.format) {}
+
+  /// Hands gathered access lines to the writing thread. Several times a second.
+  void flush() { access_log_.flush(); }
 
   void request_ended(const proxy::GatewayState& state, const proxy::RequestFacts& facts) override;
   void replica_changed(std::string_view provider, const cluster::Transition& change) override;
@@ -20,8 +32,13 @@ class LoopRecorder final : public proxy::Recorder {
   void failed_open(const proxy::GatewayState& state, std::size_t route) override;
 
  private:
-  telemetry::LoopCounters* counters_;
+  void write_access_line(const proxy::GatewayState& state, const proxy::RequestFacts& facts);
+
+  const http::Loop& clock_;
   std::size_t loop_;
+  telemetry::LoopCounters& counters_;
+  telemetry::AppLog& app_log_;
+  telemetry::AccessLog access_log_;
 };
 
 }  // namespace rolter::runtime

@@ -1,7 +1,6 @@
 #include "rolter/runtime/loop_thread.h"
 
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
 #include <future>
@@ -9,12 +8,12 @@
 
 namespace rolter::runtime {
 
-LoopThread::LoopThread(std::string name, const Clock& clock)
+LoopThread::LoopThread(std::string name, const Clock& clock, telemetry::AppLog& log)
     : name_(std::move(name)),
       loop_(io_, clock),
       scope_(loop_,
-             [](std::string_view task, const std::exception& bug) {
-               spdlog::critical("bug: task {} ended with an exception: {}", task, bug.what());
+             [&log](std::string_view task, const std::exception& bug) {
+               log.error("bug: task {} ended with an exception: {}", task, bug.what());
              }),
       wheel_timer_(io_.get_executor()) {}
 

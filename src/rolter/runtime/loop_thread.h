@@ -8,6 +8,7 @@
 
 #include "rolter/http/loop.h"
 #include "rolter/http/task_scope.h"
+#include "rolter/telemetry/app_log.h"
 
 namespace rolter::runtime {
 
@@ -15,7 +16,7 @@ namespace rolter::runtime {
 class LoopThread {
  public:
   /// `name` is the thread's, at most 15 characters.
-  LoopThread(std::string name, const Clock& clock);
+  LoopThread(std::string name, const Clock& clock, telemetry::AppLog& log);
   ~LoopThread();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
