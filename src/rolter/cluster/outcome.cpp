@@ -113,6 +113,7 @@ Outcome classify_error(const Error& error, Progress progress) {
     case ErrorKind::kConnectRefused:
       return Outcome::kConnectRefused;
     case ErrorKind::kConnectFailed:
+    case ErrorKind::kDenied:  // by the egress policy, for every address the name resolved to
       return Outcome::kConnectFailed;
     case ErrorKind::kTimeout:
       return progress == Progress::kNothingRelayed ? Outcome::kTimeout : Outcome::kBrokenStream;

@@ -19,13 +19,13 @@ enum class Outcome : std::uint8_t {
   kKeyRejected,      // 401, 402, 403: about a key, not about the replica's health
   kServerError,      // any other 5xx
   kConnectRefused,   // nobody listens
-  kConnectFailed,    // unreachable, name not resolved, TLS failed, or timed out while connecting
+  kConnectFailed,    // unreachable, not resolved, denied by egress, TLS failed, or timed out
   kReset,            // connection lost or unusable answer before the first body byte
   kTimeout,          // no first body byte in time
   kAbortedEmpty,     // 200 with no text and finish_reason "abort": vLLM while it drains
   kBrokenStream,     // died, stalled or broke its framing after the first body byte
   kStaleConnection,  // a reused connection turned out closed: nobody's failure
-  kAbandoned,        // ended by the gateway itself: shutdown, egress policy, a bug
+  kAbandoned,        // ended by the gateway itself: shutdown, a bug
 };
 
 inline constexpr std::size_t kOutcomeCount = 16;

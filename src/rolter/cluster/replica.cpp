@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <cmath>
 
 namespace rolter::cluster {
 namespace {
@@ -20,6 +19,7 @@ std::uint64_t pack_scrape(float depth, std::uint32_t sent_mark) {
 }
 
 constexpr float kUnknownDepth = -1.0F;
+constexpr float kUnavailable = -1.0F;
 
 /// A full replica wants to be left alone: for its Retry-After, or for the base after a 429 without
 /// one. A full queue without one moves within milliseconds; cooling would only empty it.
@@ -219,11 +219,35 @@ void Replica::on_alive(TimePoint now, HealthState::Change change, Transition& ch
   }
 }
 
-void Replica::scraped(std::optional<double> depth, std::uint32_t sent_mark, TimePoint now) {
-  const float known =
-      depth && std::isfinite(*depth) && *depth >= 0.0 ? static_cast<float>(*depth) : kUnknownDepth;
-  scrape_.store(pack_scrape(known, sent_mark), std::memory_order_relaxed);
+void Replica::scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now) {
+  const auto depth = static_cast<float>(gauges.depth().value_or(kUnknownDepth));
+  scrape_.store(pack_scrape(depth, sent_mark), std::memory_order_relaxed);
   scraped_at_.store(ticks(now), std::memory_order_relaxed);
+  if (gauges.kv_usage) {
+    kv_usage_.publish(static_cast<float>(*gauges.kv_usage), now,
+                      Duration{scrape_stale_.load(std::memory_order_relaxed)});
+  } else {
+    kv_usage_.forget();
+  }
+}
+
+void Replica::lmcache_polled(std::optional<LmcacheReading> reading, TimePoint now,
+                             Duration good_for) {
+  if (!reading) {
+    cache_room_.forget();
+    return;
+  }
+  const double room = reading->available ? 1.0 - reading->occupancy : kUnavailable;
+  cache_room_.publish(static_cast<float>(room), now, good_for);
+}
+
+std::optional<LmcacheReading> Replica::lmcache(TimePoint now) const {
+  const std::optional<float> room = cache_room_.at(now);
+  if (!room) {
+    return std::nullopt;
+  }
+  return *room == kUnavailable ? LmcacheReading{.occupancy = 1.0, .available = false}
+                               : LmcacheReading{.occupancy = 1.0 - *room, .available = true};
 }
 
 bool Replica::set_drained(bool drained, TimePoint now) {

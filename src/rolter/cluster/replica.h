@@ -13,6 +13,8 @@
 #include "rolter/base/time.h"
 #include "rolter/cluster/breaker.h"
 #include "rolter/cluster/cooldown.h"
+#include "rolter/cluster/engine_gauges.h"
+#include "rolter/cluster/fresh_reading.h"
 #include "rolter/cluster/health_state.h"
 #include "rolter/cluster/outcome.h"
 #include "rolter/cluster/transition.h"
@@ -50,6 +52,14 @@ enum class WhyNot : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view to_string(WhyNot why);
+
+/// What an LMCache server says of itself.
+struct LmcacheReading {
+  double occupancy = 0.0;  // 0..1
+  bool available = false;
+
+  bool operator==(const LmcacheReading&) const = default;
+};
 
 /// What people are shown of a replica.
 struct ReplicaStatus {
@@ -95,6 +105,13 @@ class Replica {
   /// Scraped running + waiting, plus what we sent since; nullopt when never scraped or too old.
   [[nodiscard]] std::optional<double> queued(TimePoint now) const;
 
+  /// Share of its KV blocks in use, as scraped; nullopt when unknown.
+  [[nodiscard]] std::optional<double> kv_usage(TimePoint now) const { return kv_usage_.at(now); }
+
+  /// Its LMCache server, as last polled; nullopt when there is none or its answer is unusable or
+  /// too old.
+  [[nodiscard]] std::optional<LmcacheReading> lmcache(TimePoint now) const;
+
   /// Since when connects have been refused without any sign of life. A request that has received
   /// nothing since, and for a few seconds on, is lost: vLLM after SIGTERM leaves its open responses
   /// without an end while its port already refuses. Not a reason to cut a stream that still flows.
@@ -111,10 +128,13 @@ class Replica {
 
   Transition probed(ProbeResult result, TimePoint now);
 
-  /// Running + waiting as the replica tells; nullopt: it did not say, which is unknown and not
-  /// idle. `sent_mark` is sent() from before the scrape was sent: later requests count on top.
-  void scraped(std::optional<double> depth, std::uint32_t sent_mark, TimePoint now);
+  /// What the replica's metrics say. `sent_mark` is sent() from before the scrape was sent: later
+  /// requests count on top.
+  void scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now);
   [[nodiscard]] std::uint32_t sent() const { return sent_.load(std::memory_order_relaxed); }
+
+  /// Good for `good_for`; nullopt: the answer was unusable, so nothing is known from now on.
+  void lmcache_polled(std::optional<LmcacheReading> reading, TimePoint now, Duration good_for);
 
   /// By an operator: out of every comparison until undone. Returns whether this changed anything.
   bool set_drained(bool drained, TimePoint now);
@@ -149,6 +169,8 @@ class Replica {
   std::atomic<std::int64_t> cold_since_{kNever};
   std::atomic<std::int64_t> refused_since_{kNever};
   std::atomic<std::int64_t> scraped_at_{kNever};
+  FreshReading kv_usage_;
+  FreshReading cache_room_;  // free share of LMCache, or kUnavailable
   std::atomic<std::int64_t> scrape_stale_;
   std::atomic<std::uint64_t> scrape_;       // depth as float, and sent() at the scrape, in one word
   std::atomic<bool> guarded_{false};        // the breaker is not closed

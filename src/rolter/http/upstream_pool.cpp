@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
+#include <boost/asio/error.hpp>
 #include <utility>
 
 #include "rolter/http/socket_options.h"
@@ -91,12 +92,15 @@ Task<Result<void>> Dialer::connect(Endpoint address, Duration timeout) {
     co_return fail(ErrorKind::kCancelled, "cancelled");
   }
   if (timed_out_) {
-    co_return fail(ErrorKind::kTimeout, "connecting timed out", ErrorSource::kUpstream,
+    // Not kTimeout: that is a replica which accepted and is silent.
+    co_return fail(ErrorKind::kConnectFailed, "connecting timed out", ErrorSource::kUpstream,
                    Retry::kElsewhere);
   }
   if (ec) {
-    co_return fail(ErrorKind::kConnectFailed, "cannot connect: " + ec.message(),
-                   ErrorSource::kUpstream, Retry::kElsewhere);
+    const ErrorKind kind = ec == asio::error::connection_refused ? ErrorKind::kConnectRefused
+                                                                 : ErrorKind::kConnectFailed;
+    co_return fail(kind, "cannot connect: " + ec.message(), ErrorSource::kUpstream,
+                   Retry::kElsewhere);
   }
   co_return Result<void>{};
 }

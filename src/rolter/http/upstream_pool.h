@@ -56,7 +56,8 @@ class Dialer {
 
   /// Tries the addresses in turn, those that egress denies left out, until one accepts or `timeout`
   /// (0 = none) has passed in all; a try that is not the last gets at most its even share.
-  /// Errors: kConnectFailed, kDenied when every address is denied, kTimeout, kCancelled.
+  /// Errors, of the last address: kConnectRefused, kConnectFailed (a timeout too), kDenied,
+  /// kCancelled.
   [[nodiscard]] Task<Result<std::unique_ptr<UpstreamConnection>>> dial(
       std::shared_ptr<const std::vector<Endpoint>> addresses, EgressCheck egress, Duration timeout);
 

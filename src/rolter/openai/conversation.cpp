@@ -87,6 +87,10 @@ constexpr KeyTable kItemKinds(std::to_array<std::pair<std::string_view, ItemKind
     {"custom_tool_call_output", ItemKind::kCallOutput},
 }));
 
+/// Claude Code begins its system prompt with a block that changes with every request. vLLM takes
+/// such blocks out, since they would defeat its cache (entrypoints/anthropic, 0.32); so do we.
+constexpr std::string_view kUnseenText = "x-anthropic-billing-header";
+
 /// What kind of thing the word at `type` names; `untyped` when there is no such word.
 template <typename Table, typename Kind>
 Kind kind_of(const JsonDocument& document, const Table& table, std::optional<Token> type,
@@ -216,7 +220,9 @@ void Conversation::add_part(Token part) {
   const PartKind untyped = members[PartKey::kText] ? PartKind::kText : PartKind::kMedium;
   switch (kind_of(document_, kPartKinds, members[PartKey::kType], untyped, PartKind::kMedium)) {
     case PartKind::kText:
-      add_text(members[PartKey::kText]);
+      if (!is_unseen(members[PartKey::kText])) {
+        add_text(members[PartKey::kText]);
+      }
       break;
     case PartKind::kToolUse:
       add_call(members[PartKey::kName], members[PartKey::kInput]);
@@ -231,6 +237,10 @@ void Conversation::add_part(Token part) {
       add_digest(part);
       break;
   }
+}
+
+bool Conversation::is_unseen(OptionalToken text) const {
+  return text && document_.is_string(*text) && document_.escaped(*text).starts_with(kUnseenText);
 }
 
 void Conversation::add_text(OptionalToken value) {

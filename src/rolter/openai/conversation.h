@@ -39,6 +39,7 @@ class Conversation {
   void add_input_item(JsonDocument::Token item);
   void add_content(OptionalToken content);
   void add_part(JsonDocument::Token part);
+  [[nodiscard]] bool is_unseen(OptionalToken text) const;
   void add_text(OptionalToken value);
   void add_tool_call(OptionalToken call);
   void add_call(OptionalToken name, OptionalToken arguments);

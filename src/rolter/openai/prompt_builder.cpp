@@ -1,9 +1,14 @@
 #include "rolter/openai/prompt_builder.h"
 
 #include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "rolter/openai/conversation.h"
 #include "rolter/openai/hash.h"
+#include "rolter/openai/json_members.h"
+#include "rolter/openai/key_table.h"
 #include "rolter/openai/raw_prompt.h"
 
 namespace rolter::openai {
@@ -18,8 +23,8 @@ using Token = JsonDocument::Token;
 /// add_generation_prompt, continue_final_message, sampling parameters.
 constexpr auto kRootFields = std::to_array<Field>({
     Field::kCacheSalt, Field::kTools, Field::kChatTemplate, Field::kChatTemplateKwargs,
-    Field::kReasoningEffort, Field::kReasoning, Field::kMmProcessorKwargs, Field::kAddSpecialTokens,
-    Field::kTruncatePromptTokens, Field::kPreviousResponseId,
+    Field::kMmProcessorKwargs, Field::kAddSpecialTokens, Field::kTruncatePromptTokens,
+    Field::kPreviousResponseId,
     Field::kDocuments,  // of chat; elsewhere they are the prompt itself
 });
 
@@ -37,6 +42,27 @@ constexpr auto kRawPromptFields = std::to_array<Field>({
     Field::kDocuments,
     Field::kItems,
 });
+
+enum class EffortKey : std::uint8_t { kEffort, kCount };
+
+constexpr KeyTable kEffortKeys(std::to_array<std::pair<std::string_view, EffortKey>>({
+    {"effort", EffortKey::kEffort},
+}));
+
+/// How hard a reasoning model shall think, which its template writes at the head of the prompt:
+/// "reasoning_effort", or the "effort" of "reasoning" (/v1/responses) or "output_config"
+/// (/v1/messages).
+std::optional<Token> reasoning_effort(const JsonDocument& document, const RequestFields& fields) {
+  for (const Field field : {Field::kReasoning, Field::kOutputConfig}) {
+    const auto value = fields[field];
+    if (value && document.is_object(*value)) {
+      if (const auto effort = read_members(document, *value, kEffortKeys)[EffortKey::kEffort]) {
+        return effort;
+      }
+    }
+  }
+  return fields[Field::kReasoningEffort];
+}
 
 bool is_empty_container(const JsonDocument& document, Token value) {
   bool empty = document.is_object(value) || document.is_array(value);
@@ -128,20 +154,24 @@ std::uint64_t PromptBuilder::hash_root(Kind kind, const JsonDocument& document,
     std::uint64_t field;
     std::uint64_t digest;
   };
-  std::array<Separator, kRootFields.size() + 1> separators;
+  std::array<Separator, kRootFields.size() + 2> separators;
   std::size_t count = 0;
-  separators[count++] = {static_cast<std::uint64_t>(kind), text_.first_role()};
-  for (const Field field : kRootFields) {
-    const auto value = fields[field];
-    const bool separates = field != Field::kDocuments || kind == Kind::kChat;
-    if (!value || !separates || is_empty_container(document, *value)) {
-      continue;
+  const auto separate = [&](Field field, std::optional<Token> value) {
+    if (!value || is_empty_container(document, *value)) {
+      return;
     }
     bool good = true;
     separators[count++] = {static_cast<std::uint64_t>(field),
                            canonical_.digest(document, *value, good)};
     if (!good) {
       text_.note_bad_escape();
+    }
+  };
+  separators[count++] = {static_cast<std::uint64_t>(kind), text_.first_role()};
+  separate(Field::kReasoningEffort, reasoning_effort(document, fields));
+  for (const Field field : kRootFields) {
+    if (field != Field::kDocuments || kind == Kind::kChat) {
+      separate(field, fields[field]);
     }
   }
   return hash_bytes({reinterpret_cast<const char*>(separators.data()), count * sizeof(Separator)});

@@ -11,12 +11,11 @@ namespace rolter::openai {
 namespace {
 
 constexpr char kUnknownRole = static_cast<char>(0xFE);
-constexpr char kItem = static_cast<char>(0xFF);
 
 constexpr KeyTable kRoleMarks(std::to_array<std::pair<std::string_view, char>>({
     {"system", static_cast<char>(0xF8)},
     {"user", static_cast<char>(0xF9)},
-    {"assistant", static_cast<char>(0xFA)},
+    {"assistant", PromptText::kAssistantTurn},
     {"tool", static_cast<char>(0xFB)},
     {"developer", static_cast<char>(0xFC)},
     {"function", static_cast<char>(0xFD)},

@@ -17,6 +17,9 @@ namespace rolter::openai {
 /// Keeps its memory for the next prompt. Not thread-safe.
 class PromptText {
  public:
+  static constexpr char kAssistantTurn = static_cast<char>(0xFA);
+  static constexpr char kItem = static_cast<char>(0xFF);
+
   /// Forgets the prompt; gives back memory beyond `kept_bytes`.
   void clear(std::size_t kept_bytes);
 

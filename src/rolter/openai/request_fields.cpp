@@ -41,6 +41,7 @@ constexpr KeyTable kFields(std::to_array<std::pair<std::string_view, Field>>({
     {"chat_template_kwargs", Field::kChatTemplateKwargs},
     {"reasoning_effort", Field::kReasoningEffort},
     {"reasoning", Field::kReasoning},
+    {"output_config", Field::kOutputConfig},
     {"mm_processor_kwargs", Field::kMmProcessorKwargs},
     {"add_special_tokens", Field::kAddSpecialTokens},
     {"truncate_prompt_tokens", Field::kTruncatePromptTokens},

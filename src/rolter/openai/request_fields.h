@@ -45,6 +45,7 @@ enum class Field : std::uint8_t {
   kChatTemplateKwargs,
   kReasoningEffort,
   kReasoning,
+  kOutputConfig,
   kMmProcessorKwargs,
   kAddSpecialTokens,
   kTruncatePromptTokens,

@@ -56,7 +56,7 @@ TEST_F(EligibleTargets, all_are_offered_in_order_with_what_a_strategy_needs) {
   route_.targets[1].weight = 2.5;
   route_.slow_start = 60s;
   replica(1).starts_cold(kStart - 30s);
-  replica(1).scraped(4.0, 0, kStart);
+  replica(1).scraped({.running = 3.0, .waiting = 1.0, .kv_usage = {}}, 0, kStart);
   std::atomic<std::uint32_t> load{0};
   const Lease lease = Lease::acquire(replica(1), load, 0);
   EXPECT_EQ(ask(), Availability::kEligible);

@@ -76,7 +76,8 @@ TEST(Outcome, errors_are_told_apart_by_whose_they_are) {
             Outcome::kClientGone);
   EXPECT_EQ(outcome(ErrorKind::kTimeout, ErrorSource::kClient, Retry::kNo), Outcome::kClientGone);
   EXPECT_EQ(outcome(ErrorKind::kCancelled, ErrorSource::kGateway, Retry::kNo), Outcome::kAbandoned);
-  EXPECT_EQ(outcome(ErrorKind::kDenied, ErrorSource::kGateway, Retry::kNo), Outcome::kAbandoned);
+  EXPECT_EQ(outcome(ErrorKind::kDenied, ErrorSource::kGateway, Retry::kNo), Outcome::kConnectFailed)
+      << "another target may be allowed";
 }
 
 TEST(Outcome, a_reused_connection_found_closed_is_nobodys_failure) {

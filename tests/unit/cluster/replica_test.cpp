@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <limits>
 #include <thread>
 #include <vector>
 
@@ -21,6 +19,10 @@ ReplicaSettings with_breaker() {
   settings.breaker = {.enabled = true, .failure_threshold = 3, .open = 30s};
   settings.cooldown.base = 0ms;
   return settings;
+}
+
+EngineGauges depth_of(double running) {
+  return {.running = running, .waiting = 0.0, .kv_usage = {}};
 }
 
 /// A replica, and attempts at it that are sent and end when the test says so.
@@ -226,23 +228,36 @@ TEST(ReplicaScrape, depth_is_what_was_scraped_plus_what_was_sent_since) {
   }
   const std::uint32_t mark = replica.sent();
   const Lease during = Lease::acquire(replica, load, 0);
-  replica.scraped(7.0, mark, kStart);
+  replica.scraped(depth_of(7.0), mark, kStart);
   EXPECT_EQ(replica.queued(kStart), 8.0);
   const Lease after = Lease::acquire(replica, load, 0);
   EXPECT_EQ(replica.queued(kStart + 1s), 9.0);
 }
 
-TEST(ReplicaScrape, what_is_missing_odd_or_old_is_unknown) {
+TEST(ReplicaScrape, what_is_missing_or_old_is_unknown) {
   Replica replica("gpu-1", ReplicaSlot{0});
-  for (const std::optional<double> depth :
-       {std::optional<double>{}, std::optional{-1.0}, std::optional{std::nan("")},
-        std::optional{std::numeric_limits<double>::infinity()}}) {
-    replica.scraped(depth, 0, kStart);
-    EXPECT_FALSE(replica.queued(kStart));
-  }
-  replica.scraped(3.0, 0, kStart);
-  EXPECT_TRUE(replica.queued(kStart + 15s));
+  replica.scraped({}, 0, kStart);
+  EXPECT_FALSE(replica.queued(kStart));
+  EXPECT_FALSE(replica.kv_usage(kStart));
+  replica.scraped(depth_of(3.0), 0, kStart);
+  EXPECT_FALSE(replica.kv_usage(kStart)) << "missing is not empty";
+  replica.scraped({.running = 1.0, .waiting = 2.0, .kv_usage = 0.25}, 0, kStart);
+  EXPECT_EQ(replica.queued(kStart + 15s), 3.0);
+  EXPECT_EQ(replica.kv_usage(kStart + 15s), 0.25);
   EXPECT_FALSE(replica.queued(kStart + 16s));
+  EXPECT_FALSE(replica.kv_usage(kStart + 16s));
+}
+
+TEST(ReplicaLmcache, what_its_server_says_is_good_for_a_while) {
+  Replica replica("gpu-1", ReplicaSlot{0});
+  EXPECT_FALSE(replica.lmcache(kStart));
+  replica.lmcache_polled(LmcacheReading{.occupancy = 0.75, .available = true}, kStart, 10s);
+  EXPECT_EQ(replica.lmcache(kStart + 10s), (LmcacheReading{.occupancy = 0.75, .available = true}));
+  EXPECT_FALSE(replica.lmcache(kStart + 11s));
+  replica.lmcache_polled(LmcacheReading{.occupancy = 0.1, .available = false}, kStart, 10s);
+  EXPECT_FALSE(replica.lmcache(kStart)->available);
+  replica.lmcache_polled(std::nullopt, kStart, 10s);
+  EXPECT_FALSE(replica.lmcache(kStart)) << "an unusable answer takes the last one away";
 }
 
 TEST(ReplicaRamp, rises_from_a_little_to_all_within_slow_start) {
@@ -293,7 +308,7 @@ TEST(ReplicaThreads, events_of_many_threads_leave_a_state_that_one_success_mends
                                       now, now);
           (void)replica.eligible(now);
           (void)replica.queued(now);
-          replica.scraped(i, replica.sent(), now);
+          replica.scraped(depth_of(i), replica.sent(), now);
           if (i % 64 == 0) {
             (void)replica.probed(ProbeResult::kPassed, now);
             (void)replica.status(now);

@@ -207,6 +207,24 @@ TEST(MessagesPrompt, tool_use_results_and_thinking_are_part_of_it) {
   EXPECT_TRUE(prompt.text.ends_with(tail));
 }
 
+TEST(MessagesPrompt, a_billing_header_that_changes_with_each_request_does_not_matter) {
+  const auto with_header = [](const std::string& header) {
+    return prompt_of(Endpoint::kMessages,
+                     R"("system":[{"type":"text","text":"x-anthropic-billing-header: cch=)" +
+                         header + R"("},{"type":"text","text":"S"}],"messages":[)" + kHello + "]");
+  };
+  EXPECT_EQ(with_header("1"), with_header("2"));
+  EXPECT_EQ(with_header("1").text, std::string("S") + kUser + "hello");
+}
+
+TEST(ChatPrompt, reasoning_effort_separates_wherever_it_is_given) {
+  const auto high = chat(kHello, R"(,"reasoning_effort":"high")");
+  EXPECT_EQ(chat(kHello, R"(,"reasoning":{"effort":"high","summary":"auto"})"), high);
+  EXPECT_EQ(chat(kHello, R"(,"output_config":{"format":{"type":"x"},"effort":"high"})"), high);
+  EXPECT_EQ(chat(kHello, R"(,"output_config":{"format":{"type":"x"}})"), chat(kHello));
+  EXPECT_NE(chat(kHello, R"(,"reasoning_effort":"low")").root, high.root);
+}
+
 TEST(ResponsesPrompt, a_string_is_a_users_turn_after_the_instructions) {
   EXPECT_EQ(prompt_of(Endpoint::kResponses, R"("input":"hello")"), chat(kHello));
   EXPECT_EQ(prompt_of(Endpoint::kResponses, R"("input":"hi","instructions":"S")"),

@@ -1,0 +1,235 @@
+#include "rolter/openai/answer_scanner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "rolter/openai/key_table.h"
+
+namespace rolter::openai {
+namespace {
+
+constexpr KeyTable kWords(std::to_array<std::pair<std::string_view, AnswerWord>>({
+    {"arguments", AnswerWord::kArguments},
+    {"cache_creation_input_tokens", AnswerWord::kCacheCreationInputTokens},
+    {"cache_read_input_tokens", AnswerWord::kCacheReadInputTokens},
+    {"cached_tokens", AnswerWord::kCachedTokens},
+    {"choices", AnswerWord::kChoices},
+    {"completion_tokens", AnswerWord::kCompletionTokens},
+    {"content", AnswerWord::kContent},
+    {"content_block", AnswerWord::kContentBlock},
+    {"delta", AnswerWord::kDelta},
+    {"error", AnswerWord::kError},
+    {"finish_reason", AnswerWord::kFinishReason},
+    {"id", AnswerWord::kId},
+    {"index", AnswerWord::kIndex},
+    {"input_tokens", AnswerWord::kInputTokens},
+    {"message", AnswerWord::kMessage},
+    {"name", AnswerWord::kName},
+    {"output", AnswerWord::kOutput},
+    {"output_tokens", AnswerWord::kOutputTokens},
+    {"partial_json", AnswerWord::kPartialJson},
+    {"prompt_tokens", AnswerWord::kPromptTokens},
+    {"reasoning", AnswerWord::kReasoning},
+    {"reasoning_content", AnswerWord::kReasoning},
+    {"response", AnswerWord::kResponse},
+    {"text", AnswerWord::kText},
+    {"thinking", AnswerWord::kThinking},
+    {"type", AnswerWord::kType},
+    {"usage", AnswerWord::kUsage},
+    {"role", AnswerWord::kMeta},
+    {"object", AnswerWord::kMeta},
+    {"status", AnswerWord::kMeta},
+    {"phase", AnswerWord::kMeta},
+    {"call_id", AnswerWord::kMeta},
+    {"signature", AnswerWord::kMeta},
+    {"stop_reason", AnswerWord::kMeta},
+    {"stop_sequence", AnswerWord::kMeta},
+}));
+
+const char* find(const char* from, const char* end, char c) {
+  const void* found = std::memchr(from, c, static_cast<std::size_t>(end - from));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
+
+bool ends_scalar(char c) {
+  return c == ',' || c == ']' || c == '}' || static_cast<unsigned char>(c) <= ' ';
+}
+
+}  // namespace
+
+void AnswerScanner::feed(std::string_view bytes) {
+  const char* at = bytes.data();
+  const char* const end = at + bytes.size();
+  while (at < end && !complete_) {
+    switch (state_) {
+      case State::kBetween:
+        at = between(at, end);
+        break;
+      case State::kString:
+        at = in_string(at, end);
+        break;
+      case State::kEscape:
+        take(at, at + 1);
+        ++at;
+        state_ = State::kString;
+        break;
+      case State::kScalar:
+        at = in_scalar(at, end);
+        break;
+    }
+  }
+}
+
+void AnswerScanner::restart() {
+  state_ = State::kBetween;
+  expects_key_ = false;
+  complete_ = false;
+  key_ = AnswerWord::kOther;
+  depth_ = 0;
+}
+
+/// One character between strings and scalars, and what can be passed over after it.
+const char* AnswerScanner::between(const char* at, const char* end) {
+  switch (*at) {
+    case '"':
+      begin_string();
+      return at + 1;
+    case '{':
+    case '[':
+      open(*at == '{');
+      return at + 1;
+    case '}':
+    case ']':
+      close();
+      return at + 1;
+    case ',':
+      expects_key_ = in_object();
+      return at + 1;
+    case ':':
+    case ' ':
+    case '\t':
+    case '\n':
+    case '\r':
+      return at + 1;
+    default:
+      if (!in_object() && depth_ > 0) {
+        const char* const passed = pass_numbers(at, end);
+        if (passed != at) {
+          return passed;
+        }
+      }
+      token_size_ = 0;
+      token_cut_ = false;
+      state_ = State::kScalar;
+      return at;
+  }
+}
+
+/// The end of the next scalars of an array, or `at` when something else is near.
+const char* AnswerScanner::pass_numbers(const char* at, const char* end) {
+  constexpr std::ptrdiff_t kWindow = 1024;  // so that a mixed array costs no search to its end each
+  end = std::min(end, at + std::min(kWindow, end - at));
+  const char* const closing = find(at, end, ']');
+  const bool plain = find(at, closing, '"') == closing && find(at, closing, '{') == closing &&
+                     find(at, closing, '[') == closing && find(at, closing, '}') == closing;
+  return plain ? closing : at;
+}
+
+const char* AnswerScanner::in_string(const char* at, const char* end) {
+  const char* const from = at;
+  const char* quote = find(at, end, '"');
+  for (;;) {
+    const char* const backslash = find(at, quote, '\\');
+    if (backslash == quote) {
+      take(from, quote);
+      if (quote == end) {
+        return end;
+      }
+      end_string();
+      return quote + 1;
+    }
+    if (backslash + 1 == end) {
+      take(from, end);
+      state_ = State::kEscape;
+      return end;
+    }
+    at = backslash + 2;
+    if (quote < at) {
+      quote = find(at, end, '"');
+    }
+  }
+}
+
+const char* AnswerScanner::in_scalar(const char* at, const char* end) {
+  const char* const stop = std::find_if(at, end, ends_scalar);
+  take(at, stop);
+  if (stop != end) {
+    state_ = State::kBetween;
+    if (!token_cut_) {
+      listener_.on_scalar(word_here(), captured());
+    }
+  }
+  return stop;
+}
+
+void AnswerScanner::open(bool is_object) {
+  const AnswerWord word = word_here();
+  ++depth_;
+  if (depth_ < kTracked) {
+    words_[depth_] = word;
+    is_object_[depth_] = is_object;
+    listener_.on_open(word);
+  }
+  expects_key_ = is_object;
+}
+
+void AnswerScanner::close() {
+  if (depth_ == 0) {
+    return;
+  }
+  if (depth_ < kTracked) {
+    listener_.on_close();
+  }
+  --depth_;
+  expects_key_ = false;
+  complete_ = complete_ || depth_ == 0;
+}
+
+void AnswerScanner::begin_string() {
+  state_ = State::kString;
+  is_key_ = expects_key_;
+  wanted_ = !is_key_ && depth_ < kTracked && listener_.wants_text(word_here());
+  token_size_ = 0;
+  token_cut_ = false;
+}
+
+void AnswerScanner::take(const char* from, const char* to) {
+  const auto size = static_cast<std::size_t>(to - from);
+  const std::size_t kept = std::min(size, kCaptured - token_size_);
+  std::copy_n(from, kept, token_.data() + token_size_);
+  token_size_ += kept;
+  token_cut_ = token_cut_ || kept < size;
+  if (wanted_ && state_ != State::kScalar && size > 0) {
+    listener_.on_text({from, size});
+  }
+}
+
+void AnswerScanner::end_string() {
+  state_ = State::kBetween;
+  if (is_key_) {
+    expects_key_ = false;
+    key_ = token_cut_ ? AnswerWord::kOther : kWords.find(captured()).value_or(AnswerWord::kOther);
+  } else if (depth_ < kTracked) {
+    listener_.on_string(word_here(), captured());
+  }
+}
+
+AnswerWord AnswerScanner::word_here() const {
+  if (depth_ == 0) {
+    return AnswerWord::kRoot;
+  }
+  return in_object() ? key_ : AnswerWord::kItem;
+}
+
+}  // namespace rolter::openai
