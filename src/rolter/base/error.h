@@ -37,7 +37,8 @@ struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   ErrorSource source = ErrorSource::kGateway;
   Retry retry = Retry::kNo;
-  std::string message;  // for people; never holds a secret
+  std::string message;       // for people; never holds a secret
+  std::string_view field{};  // of the request, when one is at fault; a literal
 };
 
 /// Expected failures are values; exceptions only stop start-up or report bugs.

@@ -75,9 +75,10 @@ void Fields::rebase(const char* from, const char* to) {
 }
 
 bool is_hop_by_hop(std::string_view name, const Fields& fields) {
-  static constexpr std::array<std::string_view, 8> kNames{
-      "connection", "keep-alive", "proxy-connection", "transfer-encoding",
-      "te",         "upgrade",    "trailer",          "proxy-authenticate"};
+  static constexpr std::array<std::string_view, 9> kNames{
+      "proxy-authorization", "connection", "keep-alive", "proxy-connection",
+      "transfer-encoding",   "te",         "upgrade",    "trailer",
+      "proxy-authenticate"};
   if (std::ranges::any_of(kNames,
                           [name](std::string_view known) { return iequals(name, known); })) {
     return true;

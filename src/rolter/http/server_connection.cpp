@@ -1,6 +1,7 @@
 #include "rolter/http/server_connection.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace rolter::http {
@@ -23,6 +24,13 @@ ServerConnection::ServerConnection(Loop& loop, Socket socket, ServerLimits limit
       watch_(loop.wheel(), [this] { on_watch(); }) {}
 
 void ServerConnection::on_read_timeout() {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(limits_.body_timeout).count();
+  if (in_body_ && body_window_bytes_ > 0 &&
+      body_window_bytes_ >= static_cast<std::size_t>(seconds) * kBodyBytesPerSecond) {
+    begin_body_window();
+    return;
+  }
   timed_out_ = true;
   stream_.cancel();
 }
@@ -41,6 +49,7 @@ Task<Result<void>> ServerConnection::fill(std::size_t room) {
     co_return std::unexpected(std::move(error));
   }
   in_.commit(*bytes);
+  body_window_bytes_ += *bytes;
   co_return Result<void>{};
 }
 
@@ -110,16 +119,21 @@ Task<Result<void>> ServerConnection::send_continue() {
   co_return co_await send({"HTTP/1.1 100 Continue\r\n\r\n"});
 }
 
-void ServerConnection::arm_body_deadline(TimePoint started, std::size_t received) {
-  if (limits_.body_timeout > Duration::zero()) {
-    const auto extension = std::chrono::seconds(received / kBodyBytesPerSecond);
-    const Duration left = started + limits_.body_timeout + extension - loop_.now();
-    read_deadline_.arm(std::max<Duration>(left, std::chrono::milliseconds(1)));
-  }
+std::unexpected<Error> ServerConnection::body_too_large() const {
+  return fail(ErrorKind::kLimitExceeded,
+              "the request body is larger than " + std::to_string(limits_.max_body_bytes) +
+                  " bytes (max_body_bytes)",
+              ErrorSource::kClient);
+}
+
+void ServerConnection::begin_body_window() {
+  body_window_bytes_ = 0;
+  read_deadline_.arm(limits_.body_timeout);
 }
 
 Task<Result<std::string_view>> ServerConnection::read_body() {
   Result<void> done;
+  in_body_ = true;
   if (head_.framing == Framing::kLength) {
     done = co_await read_sized_body();
   } else if (head_.framing == Framing::kChunked) {
@@ -127,6 +141,7 @@ Task<Result<std::string_view>> ServerConnection::read_body() {
   } else {
     reserve_keeping_head(in_.readable().size() + kBodyPadding);
   }
+  in_body_ = false;
   read_deadline_.disarm();
   if (!done) {
     co_return std::unexpected(std::move(done.error()));
@@ -136,8 +151,7 @@ Task<Result<std::string_view>> ServerConnection::read_body() {
 
 Task<Result<void>> ServerConnection::read_sized_body() {
   if (head_.content_length > limits_.max_body_bytes) {
-    co_return fail(ErrorKind::kLimitExceeded, "the request body is larger than max_body_bytes",
-                   ErrorSource::kClient);
+    co_return body_too_large();
   }
   body_bytes_ = static_cast<std::size_t>(head_.content_length);
   const std::size_t whole = head_bytes_ + body_bytes_;
@@ -148,9 +162,8 @@ Task<Result<void>> ServerConnection::read_sized_body() {
   if (auto sent = co_await send_continue(); !sent) {
     co_return sent;
   }
-  const TimePoint started = loop_.now();
+  begin_body_window();
   while (in_.readable().size() < whole) {
-    arm_body_deadline(started, in_.readable().size() - head_bytes_);
     if (auto filled = co_await fill(1); !filled) {
       co_return filled;
     }
@@ -166,7 +179,7 @@ Task<Result<void>> ServerConnection::read_chunked_body() {
     }
   }
   ChunkScanner scanner;
-  const TimePoint started = loop_.now();
+  begin_body_window();
   while (true) {
     // Body bytes move down over the framing before them; what follows the last chunk is the next
     // request's and moves up behind the body.
@@ -183,14 +196,12 @@ Task<Result<void>> ServerConnection::read_chunked_body() {
     }
     in_.erase(head_bytes_ + body_bytes_, scanned - head_bytes_ - body_bytes_);
     if (body_bytes_ > limits_.max_body_bytes) {
-      co_return fail(ErrorKind::kLimitExceeded, "the request body is larger than max_body_bytes",
-                     ErrorSource::kClient);
+      co_return body_too_large();
     }
     if (scanner.done()) {
       reserve_keeping_head(in_.readable().size() + kBodyPadding);
       co_return Result<void>{};
     }
-    arm_body_deadline(started, body_bytes_);
     const std::size_t room = std::clamp<std::size_t>(body_bytes_, kReadAhead, 1'048'576);
     if (auto filled = co_await fill(in_.writable().size() > 0 ? 1 : room); !filled) {
       co_return filled;

@@ -18,7 +18,7 @@ struct ServerLimits {
   HeadLimits head;
   std::size_t max_body_bytes = 33'554'432;
   Duration head_timeout{};  // first to last byte of a head
-  Duration body_timeout{};  // of a body, plus one second per KiB received
+  Duration body_timeout{};  // of a body; again as long while 1 KiB a second has come
   Duration idle_timeout{};  // between requests
 };
 
@@ -73,7 +73,8 @@ class ServerConnection {
   [[nodiscard]] Result<std::size_t> find_head();
   void skip_empty_lines();
   void reserve_keeping_head(std::size_t bytes);
-  void arm_body_deadline(TimePoint started, std::size_t received);
+  [[nodiscard]] std::unexpected<Error> body_too_large() const;
+  void begin_body_window();
   void on_read_timeout();
   void on_watch();
 
@@ -88,6 +89,8 @@ class ServerConnection {
   bool released_ = false;
   bool idle_ = false;
   bool timed_out_ = false;
+  bool in_body_ = false;
+  std::size_t body_window_bytes_ = 0;  // since the body's deadline was armed
   Deadline read_deadline_;
   Deadline watch_;
   std::function<void()> on_gone_;

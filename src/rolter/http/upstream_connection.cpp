@@ -58,22 +58,21 @@ Task<Result<void>> UpstreamConnection::read_head(bool to_head_request) {
       co_return fail(ErrorKind::kProtocol, "the replica's answer has too long a head",
                      ErrorSource::kUpstream);
     }
-    auto parsed = parse_response_head(in_.readable_span().first(*found), kAnswerLimits,
-                                      to_head_request, head_);
+    // Copied, since the body's first bytes will take the buffer while the head is still wanted.
+    head_bytes_.assign(in_.readable().substr(0, *found));
+    in_.consume(*found);
+    auto parsed = parse_response_head(head_bytes_, kAnswerLimits, to_head_request, head_);
     if (!parsed) {
       parsed.error().source = ErrorSource::kUpstream;
       co_return parsed;
     }
     if (head_.status >= 200) {
-      // The head's bytes stay in the buffer, before the body's first ones: its views need them.
-      pending_ = *found;
       begin_body();
       co_return Result<void>{};
     }
     if (head_.status == 101) {
       break;
     }
-    in_.consume(*found);
   }
   co_return fail(ErrorKind::kProtocol, "the replica sent no final answer", ErrorSource::kUpstream);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "rolter/base/error.h"
@@ -34,6 +35,7 @@ class UpstreamConnection {
   /// replica's: kConnectionClosed or kConnectionReset (nothing of an answer has come when
   /// has_answer_bytes() is false), kProtocol, kLimitExceeded, kCancelled after abort().
   [[nodiscard]] Task<Result<void>> read_head(bool to_head_request);
+  /// Its views are good until the next exchange.
   [[nodiscard]] const ResponseHead& head() const { return head_; }
 
   /// Whether any byte of the current answer has come.
@@ -68,6 +70,7 @@ class UpstreamConnection {
   InputBuffer in_;
   HeadFinder finder_;
   ResponseHead head_;
+  std::string head_bytes_;  // where its views point
   ChunkScanner chunks_;
   std::uint64_t left_ = 0;  // of a body with a length
   std::uint64_t exchanges_ = 0;

@@ -17,7 +17,7 @@ Result<RequestView> read_form_request(FormReader& form, std::string_view content
     const auto& [name, value] = **part;
     if (name == "model") {
       if (has_model) {
-        return bad_request("the form has two \"model\" fields; send it once");
+        return bad_request("the form has two \"model\" fields; send it once", "model");
       }
       has_model = true;
       view.model = value;
@@ -31,7 +31,8 @@ Result<RequestView> read_form_request(FormReader& form, std::string_view content
   }
   if (view.model.empty()) {
     return bad_request(
-        "the form's \"model\" field is missing or empty; name the model that shall answer");
+        "the form's \"model\" field is missing or empty; name the model that shall answer",
+        "model");
   }
   return view;
 }

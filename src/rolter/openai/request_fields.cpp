@@ -65,8 +65,9 @@ std::string_view name_of_kind(const JsonDocument& document, Token token) {
 
 }  // namespace
 
-std::unexpected<Error> bad_request(std::string message) {
-  return fail(ErrorKind::kInvalidInput, std::move(message), ErrorSource::kClient);
+std::unexpected<Error> bad_request(std::string message, std::string_view field) {
+  return std::unexpected(
+      Error{ErrorKind::kInvalidInput, ErrorSource::kClient, Retry::kNo, std::move(message), field});
 }
 
 std::unexpected<Error> not_json(const JsonFault& fault) {
@@ -102,17 +103,18 @@ Result<RequestFields> read_request_fields(const JsonDocument& document) {
     }
   });
   if (two_models) {
-    return bad_request("\"model\" is given twice; send it once");
+    return bad_request("\"model\" is given twice; send it once", "model");
   }
   if (!model) {
-    return bad_request("\"model\" is missing; name the model that shall answer, as a string");
+    return bad_request("\"model\" is missing; name the model that shall answer, as a string",
+                       "model");
   }
   if (!document.is_string(*model)) {
-    return bad_request("\"model\" must be a string, not " +
-                       std::string(name_of_kind(document, *model)));
+    return bad_request(
+        "\"model\" must be a string, not " + std::string(name_of_kind(document, *model)), "model");
   }
   if (document.escaped(*model).empty()) {
-    return bad_request("\"model\" is empty; name the model that shall answer");
+    return bad_request("\"model\" is empty; name the model that shall answer", "model");
   }
   return fields;
 }

@@ -62,6 +62,6 @@ using RequestFields = Members<Field>;
 [[nodiscard]] std::unexpected<Error> not_json(const JsonFault& fault);
 
 /// The error for a client's mistake.
-[[nodiscard]] std::unexpected<Error> bad_request(std::string message);
+[[nodiscard]] std::unexpected<Error> bad_request(std::string message, std::string_view field = {});
 
 }  // namespace rolter::openai

@@ -81,7 +81,9 @@ http::Task<Forwarding::Answered> Forwarding::attempts() {
       co_return Ending::kBroken;
     }
     interrupt_.next_attempt();
-    ++facts_.retries;
+    if (failure.outcome != Outcome::kStaleConnection) {
+      ++facts_.retries;
+    }
   }
 }
 
@@ -158,7 +160,7 @@ void Forwarding::on_patience_ended() {
 http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(Try& now) {
   // A pooled connection may turn out to have been closed by the replica at this very moment, which
   // is nobody's failure: then once more on a fresh one.
-  for (bool fresh = false;; fresh = true) {
+  for (bool fresh = fresh_only_;; fresh = true) {
     if (auto connected = co_await connect(now, fresh); !connected) {
       co_return connected;
     }
@@ -172,11 +174,18 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
       co_return std::expected<void, Failure>{};
     }
     now.record = {};
-    const bool lost = headed.error().kind == ErrorKind::kConnectionClosed ||
-                      headed.error().kind == ErrorKind::kConnectionReset;
-    if (!(reused && lost && !now.connection->has_answer_bytes() &&
-          interrupt_.cause() == InterruptCause::kNone)) {
-      co_return std::unexpected(failure_of(sent ? headed.error() : sent.error()));
+    const Error& error = sent ? headed.error() : sent.error();
+    const bool unanswered = reused && !now.connection->has_answer_bytes() &&
+                            interrupt_.cause() == InterruptCause::kNone;
+    if (unanswered && error.kind == ErrorKind::kConnectionReset) {
+      // Closed just before our request came, or reset because of it: from here they look alike.
+      // Nobody's failure then, but rather another replica if there is one.
+      fresh_only_ = true;
+      co_return std::unexpected(
+          Failure{.outcome = Outcome::kStaleConnection, .why = "a reused connection was reset"});
+    }
+    if (!(unanswered && error.kind == ErrorKind::kConnectionClosed)) {
+      co_return std::unexpected(failure_of(error));
     }
   }
 }

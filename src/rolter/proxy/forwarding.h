@@ -101,7 +101,8 @@ class Forwarding {
   const cluster::Replica* waiting_for_ = nullptr;
   bool streamed_ = false;
   bool committed_ = false;
-  bool may_cool_ = true;  // one request cools at most one target
+  bool fresh_only_ = false;  // no pooled connection any more
+  bool may_cool_ = true;     // one request cools at most one target
 };
 
 }  // namespace rolter::proxy

@@ -39,8 +39,11 @@ OwnError body_error(const Error& error) {
 }
 
 OwnError invalid_request(const Error& error) {
-  return {
-      .status = 400, .type = kInvalidRequest, .code = "invalid_request", .message = error.message};
+  return {.status = 400,
+          .type = kInvalidRequest,
+          .code = "invalid_request",
+          .param = error.field,
+          .message = error.message};
 }
 
 OwnError unknown_path(std::string_view path) {

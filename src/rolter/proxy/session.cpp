@@ -14,6 +14,7 @@ namespace rolter::proxy {
 namespace {
 
 constexpr std::size_t kMaxRequestIdBytes = 128;
+constexpr std::uint64_t kMostReadOfStrangers = 65'536;
 
 bool is_usable_id(std::string_view id) {
   return !id.empty() && id.size() <= kMaxRequestIdBytes &&
@@ -136,8 +137,11 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
   const auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
   if (!caller) {
     OwnError error = access_error(caller.error());
-    // Without reading the body of somebody unknown.
-    error.closes_connection = true;
+    // A stranger may keep the connection, but not have us read much.
+    const http::RequestHead& head = client_.head();
+    error.closes_connection = head.framing == http::Framing::kChunked ||
+                              head.content_length > kMostReadOfStrangers ||
+                              !co_await client_.read_body();
     co_return std::unexpected(std::move(error));
   }
   facts_.key_name = caller->name();
@@ -190,7 +194,7 @@ std::expected<admission::Admission, OwnError> Session::admit(const admission::Ca
 }
 
 http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer answer) {
-  const bool keep = keeps_alive();
+  const bool keep = answer.keep_alive && keeps_alive();
   answer.keep_alive = keep;
   answer.body_suppressed = client_.head().method == "HEAD";
   facts_.status = answer.status;
@@ -218,9 +222,9 @@ http::Task<Ending> Session::refuse(OwnError error) {
   if (error.status == 405) {
     answer.extra_fields += "Allow: POST\r\n";
   }
+  answer.keep_alive = !error.closes_connection;
   auto done = co_await answer_locally(std::move(answer));
-  const Ending ending = done.value_or(Ending::kBroken);
-  co_return ending == Ending::kReusable&& error.closes_connection ? Ending::kClose : ending;
+  co_return done.value_or(Ending::kBroken);
 }
 
 http::Task<> Session::refuse_head(const Error& error) {

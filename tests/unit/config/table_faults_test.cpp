@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
     WrongTypes, TableFault,
     testing::Values(
         Fault{"[server]\nport = \"4000\"\n",
-              "rolter.toml:10:8: error: server.port: must be a whole number from 1 to 65535, but "
+              "rolter.toml:10:8: error: server.port: must be a whole number from 0 to 65535, but "
               "is a string; write it without quotes"},
         Fault{"[server]\nmax_body_bytes = 1.5\n",
               "rolter.toml:10:18: error: server.max_body_bytes: must be a whole number at least "
@@ -75,10 +75,10 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Ranges, TableFault,
     testing::Values(
-        Fault{"[server]\nport = 0\n",
-              "rolter.toml:10:8: error: server.port: must be from 1 to 65535, but is 0"},
+        Fault{"[server]\nport = -1\n",
+              "rolter.toml:10:8: error: server.port: must not be negative, but is -1"},
         Fault{"[server]\nport = 65536\n",
-              "rolter.toml:10:8: error: server.port: must be from 1 to 65535, but is 65536"},
+              "rolter.toml:10:8: error: server.port: must be from 0 to 65535, but is 65536"},
         Fault{"[server]\nloops = 0\n",
               "rolter.toml:10:9: error: server.loops: must be from 1 to 1024, but is 0"},
         Fault{"[server]\nmax_connections = 0\n",
