@@ -12,13 +12,7 @@ namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "server.tls",
-    "server.drain_settle_secs",
-    "server.drain_secs",
-    "virtual_keys[].requests_per_minute",
-    "virtual_keys[].tokens_per_minute",
-    "virtual_keys[].max_in_flight",
     "providers[].ca_bundles",
-    "providers[].resolve_secs",
     "providers[].kv_events",
     "providers[].lmcache",
     "routes[].strategy=pipeline",
@@ -31,7 +25,6 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].record_replies",
     "routes[].session_ttl_secs",
     "routes[].max_sessions",
-    "routes[].slow_start_secs",
     "routes[].weights",
     "routes[].optimistic",
     "routes[].tag_requests",
@@ -42,14 +35,10 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].shadow",
     "routes[].queue_capacity",
     "routes[].queue_timeout_secs",
-    "routes[].targets[].max_in_flight",
     "index",
     "queue",
-    "cooldown",
     "health",
-    "breaker",
     "metrics_scrape",
-    "egress",
     "admin",
 });
 

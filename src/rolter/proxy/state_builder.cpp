@@ -101,6 +101,18 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
   return made;
 }
 
+std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
+    const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const {
+  if (auto strategy =
+          balance::make_strategy({.route = route, .targets = targets, .trees = trees_})) {
+    return strategy;
+  }
+  // Accepted by the configuration, whose check has said that it is without effect: by load.
+  config::Route by_load = route;
+  by_load.strategy = config::StrategyKind::kLeastLoad;
+  return balance::make_strategy({.route = by_load, .targets = targets, .trees = trees_});
+}
+
 StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
   auto applied = replicas_.apply(config, now);
   trees_.apply(balance::prefix_tree_demands(config));
@@ -121,8 +133,7 @@ StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
     Route& made = state->routes.emplace_back();
     made.index = i;
     made.model = route.model;
-    made.strategy = balance::make_strategy(
-        {.route = route, .targets = state->cluster->routes[i].targets, .trees = trees_});
+    made.strategy = make_strategy(route, state->cluster->routes[i].targets);
     if (const auto fallback = state->route_by_model.find(route.fallback);
         !route.fallback.empty() && fallback != state->route_by_model.end()) {
       made.fallback = fallback->second;

@@ -36,6 +36,8 @@ class StateBuilder {
   [[nodiscard]] kvcache::PrefixTrees& trees() { return trees_; }
 
  private:
+  [[nodiscard]] std::unique_ptr<balance::Strategy> make_strategy(
+      const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const;
   [[nodiscard]] Provider make_provider(const config::Provider& provider,
                                        const config::Config& config);
 
