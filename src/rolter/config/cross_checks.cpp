@@ -201,7 +201,7 @@ void Checker::check_listeners() {
   const auto is_any = [](std::string_view host) { return host == "0.0.0.0" || host == "::"; };
   const Server& server = config_.server;
   const Admin& admin = config_.admin;
-  if (server.port == admin.port && server.port != 0 &&
+  if (server.port != 0 && server.port == admin.port &&
       (server.host == admin.host || is_any(server.host) || is_any(admin.host))) {
     error("admin.port", fmt::format("port {} is the API's as well; choose another", admin.port));
   }

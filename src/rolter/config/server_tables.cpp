@@ -24,7 +24,7 @@ void read_listener(TableReader& table, std::string& host, std::uint16_t& port) {
   } else if (text) {
     host = text->value;
   }
-  table.integer("port", port, {});
+  table.integer("port", port);
 }
 
 bool is_api_path(std::string_view path) {

@@ -46,7 +46,8 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     return {};
   }
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  const std::size_t farthest = word.size() < 3 ? 0 : word.size() / 3;
+  std::size_t best_distance = farthest + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestWord) {
       continue;

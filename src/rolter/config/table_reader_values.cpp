@@ -15,9 +15,9 @@ namespace {
 constexpr double kLongestMillis = 315'360'000'000.0;
 
 std::string range_of(IntegerRange range) {
-  const bool open = range.max >= std::numeric_limits<std::uint32_t>::max();
-  return open ? fmt::format("at least {}", range.min)
-              : fmt::format("from {} to {}", range.min, range.max);
+  const bool is_open = range.max == std::numeric_limits<std::uint64_t>::max();
+  return is_open ? fmt::format("at least {}", range.min)
+                 : fmt::format("from {} to {}", range.min, range.max);
 }
 
 std::string range_of(NumberRange range) {

@@ -56,7 +56,7 @@ TEST(IpAddress, ipv6_is_read_as_inet_pton_does) {
       {":", "::", "0", "1", "ffff", "db8", "10.1.2.3", "01.2.3.4", "g", "12345", ".", "1.2"});
   std::mt19937_64 rng(7);
   std::size_t accepted = 0;
-  for (int round = 0; round < 200'000; ++round) {
+  for (int round = 0; round < 50'000; ++round) {
     std::string text = round % 2 == 0 ? "" : "::";
     for (std::size_t pieces = 1 + rng() % 17; pieces > 0; --pieces) {
       text += rng() % 3 == 0 ? kPieces[rng() % kPieces.size()] : round % 3 == 0 ? ":1" : "0:";
@@ -70,12 +70,12 @@ TEST(IpAddress, ipv6_is_read_as_inet_pton_does) {
     const auto ours = parse_ip_literal(text);
     ASSERT_EQ(ours, is_address ? std::optional(IpAddress(bytes)) : std::nullopt) << text;
   }
-  EXPECT_GT(accepted, 1000U);
+  EXPECT_GT(accepted, 500U);
 }
 
 TEST(IpAddress, what_is_written_reads_back_as_the_same_address) {
   std::mt19937_64 rng(7);
-  for (int round = 0; round < 50'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     IpAddress::V6 bytes{};
     for (std::size_t i = 0; i < 16; i += 2) {
       if (rng() % 3 != 0) {

@@ -30,6 +30,8 @@ TEST(Suggest, the_closest_of_several_wins) {
 TEST(Suggest, a_different_word_is_not_near) {
   EXPECT_EQ(nearest("pipeline", kWords), "");
   EXPECT_EQ(nearest("", kWords), "");
+  constexpr std::array<std::string_view, 2> letters = {"a", "b"};
+  EXPECT_EQ(nearest("c", letters), "");
   EXPECT_EQ(nearest(std::string(10'000, 'p'), kWords), "");
   EXPECT_EQ(suggestion("pipeline", kWords, "; known:"), "; known: cache_aware, random, warn, port");
 }

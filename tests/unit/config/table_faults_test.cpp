@@ -75,8 +75,6 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Ranges, TableFault,
     testing::Values(
-        Fault{"[server]\nport = -1\n",
-              "rolter.toml:10:8: error: server.port: must not be negative, but is -1"},
         Fault{"[server]\nport = 65536\n",
               "rolter.toml:10:8: error: server.port: must be from 0 to 65535, but is 65536"},
         Fault{"[server]\nloops = 0\n",
@@ -134,6 +132,19 @@ TEST(TableFaults, all_of_them_are_found_in_one_run) {
                           "\"port\"?",
                           "rolter.toml:5:9: error: log.level: unknown level \"loud\"; known: "
                           "debug, info, warn, error"));
+}
+
+TEST(TableFaults, the_range_of_a_count_ends_where_its_type_does) {
+  EXPECT_THAT(errors(kSmall + "[breaker]\nfailure_threshold = 4294967296\n"),
+              ElementsAre("rolter.toml:10:21: error: breaker.failure_threshold: must be from 1 to "
+                          "4294967295, but is 4294967296"));
+}
+
+TEST(TableFaults, port_0_is_any_free_one_for_both_listeners) {
+  const LoadResult result = load(kSmall + "[server]\nport = 0\n[admin]\nport = 0\n");
+  ASSERT_TRUE(result.config);
+  EXPECT_EQ(result.config->server.port, 0);
+  EXPECT_EQ(result.config->admin.port, 0);
 }
 
 TEST(TableFaults, a_fraction_of_a_millisecond_does_not_become_no_limit) {
