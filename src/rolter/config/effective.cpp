@@ -37,7 +37,6 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].queue_timeout_secs",
     "index",
     "queue",
-    "health",
     "metrics_scrape",
     "admin",
 });

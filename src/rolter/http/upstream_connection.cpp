@@ -35,6 +35,14 @@ Task<Result<void>> UpstreamConnection::send_rest(Gather out) {
   co_return written;
 }
 
+Task<Result<void>> UpstreamConnection::send(Gather out) {
+  auto sent = try_send(out);
+  if (sent && !out.empty()) {
+    sent = co_await send_rest(out);
+  }
+  co_return sent;
+}
+
 Task<Result<void>> UpstreamConnection::read_head(bool to_head_request) {
   for (int interim = 0; interim < kMaxInterimHeads; ++interim) {
     finder_.reset();

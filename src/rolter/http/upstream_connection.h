@@ -30,6 +30,8 @@ class UpstreamConnection {
   /// has answered early and closed: read_head() may still find that answer.
   [[nodiscard]] Result<void> try_send(Gather& out);
   [[nodiscard]] Task<Result<void>> send_rest(Gather out);
+  /// Both, for pieces that stay alive.
+  [[nodiscard]] Task<Result<void>> send(Gather out);
 
   /// Waits for the final head; interim ones (1xx) are skipped, at most 16 of them. Errors are the
   /// replica's: kConnectionClosed or kConnectionReset (nothing of an answer has come when

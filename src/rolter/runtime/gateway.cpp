@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "rolter/base/random.h"
+#include "rolter/config/reload.h"
 #include "rolter/runtime/vocabulary.h"
 
 namespace rolter::runtime {
@@ -45,7 +46,15 @@ Gateway::Gateway(config::Config config)
       resolution_(control_.loop(), control_.scope(),
                   [this](std::string_view host, const std::string& problem) {
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
-                  }) {
+                  }),
+      probes_(control_.loop(), control_.scope(), make_seeded_rng(),
+              [this](const cluster::Replica& replica, cluster::ProbeResult result,
+                     const cluster::Transition& changed) {
+                if (changed.any()) {
+                  logs_.app.warn("provider {}: {} (probe: {})", replica.name(),
+                                 cluster::describe(changed), cluster::to_string(result));
+                }
+              }) {
   const std::size_t loops = loop_count(config);
   auto built = builder_.build(std::move(config), clock_.now());
   shared_ = std::make_unique<proxy::SharedState>(std::move(built.state), loops);
@@ -75,6 +84,19 @@ std::vector<feeds::ResolvedName> Gateway::names(const proxy::GatewayState& state
   return names;
 }
 
+std::vector<feeds::ProbedReplica> Gateway::probed(const proxy::GatewayState& state) const {
+  std::vector<feeds::ProbedReplica> replicas;
+  for (std::size_t i = 0; i < state.providers.size(); ++i) {
+    const proxy::Provider& provider = state.providers[i];
+    replicas.push_back({.replica = state.cluster->replicas[i],
+                        .source = {.addresses = provider.addresses,
+                                   .egress = provider.egress,
+                                   .fields = provider.host_field + provider.own_fields},
+                        .base_path = provider.base_path});
+  }
+  return replicas;
+}
+
 void Gateway::resolve_names_first() {
   // Shared with the callback, which may come after we have stopped waiting.
   auto done = std::make_shared<std::promise<void>>();
@@ -82,6 +104,10 @@ void Gateway::resolve_names_first() {
     resolution_.watch(names(*shared_->gateway.load()), [done] { done->set_value(); });
   });
   done->get_future().wait_for(kFirstResolution);
+  control_.run([this] {
+    const auto state = shared_->gateway.load();
+    probes_.watch(probed(*state), state->config.health, nullptr);
+  });
 }
 
 Result<void> Gateway::start() {
@@ -116,10 +142,16 @@ std::string Gateway::url() const {
 void Gateway::publish(proxy::StateBuilder::Built built) {
   shared_->gateway.publish(built.state);
   builder_.forget(built.removed);
-  control_.run([&] { resolution_.watch(names(*built.state), nullptr); });
+  control_.run([&] {
+    resolution_.watch(names(*built.state), nullptr);
+    probes_.watch(probed(*built.state), built.state->config.health, nullptr);
+  });
 }
 
 Result<void> Gateway::reload(config::Config config) {
+  if (auto refused = config::refuse_reload(state()->config, config)) {
+    return fail(ErrorKind::kDenied, refused->key + ": " + refused->message);
+  }
   shared_->retry_budget.configure(config.retry.budget);
   publish(builder_.build(std::move(config), clock_.now()));
   return {};
@@ -173,7 +205,10 @@ DrainResult Gateway::drain(const std::atomic<bool>& hurry) {
   for (auto& loop : loops_) {
     loop->join();
   }
-  control_.post([this] { resolution_.stop(); });
+  control_.post([this] {
+    resolution_.stop();
+    probes_.stop();
+  });
   control_.join();
   return quiet ? DrainResult::kComplete : DrainResult::kCut;
 }

@@ -8,6 +8,7 @@
 
 #include "rolter/base/error.h"
 #include "rolter/config/config.h"
+#include "rolter/feeds/health_probe.h"
 #include "rolter/feeds/name_resolution.h"
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
@@ -61,6 +62,7 @@ class Gateway {
   void publish(proxy::StateBuilder::Built built);
   [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
   void resolve_names_first();
+  [[nodiscard]] std::vector<feeds::ProbedReplica> probed(const proxy::GatewayState& state) const;
   [[nodiscard]] bool wait_until_quiet(Duration limit, const std::atomic<bool>& hurry);
   void collect(telemetry::ScrapeSink& sink) const;
 
@@ -72,6 +74,7 @@ class Gateway {
   std::unique_ptr<proxy::LocalAnswers> local_;
   LoopThread control_;
   feeds::NameResolution resolution_;
+  feeds::HealthProbes probes_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   std::uint16_t port_ = 0;
   bool started_ = false;
