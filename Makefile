@@ -65,7 +65,7 @@ lint-some:
 asan tsan:
 	$(step) 'install what is missing' tools/install-deps build test check
 	$(call built,$@)
-	$(step) '$@: unit and integration tests' $(ctest) --test-dir build/$@ -L 'unit|integration'
+	$(step) '$@: unit, integration and scenario tests' $(ctest) --test-dir build/$@ -L 'unit|integration|scenario'
 
 fuzz-smoke:
 	@$(MAKE) fuzz FUZZ_SECONDS=5

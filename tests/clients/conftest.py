@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from processes import Gateway, SimEngine
+from processes import Gateway, SimEngine, free_port
 
 HERE = Path(__file__).resolve().parent
 REPLICA_MODEL = "meta-llama/Llama-3.1-8B-Instruct"
@@ -34,7 +34,7 @@ def gateway(rolter, engines, tmp_path_factory):
     text = (HERE / "seed.toml").read_text()
     for port, engine in zip((8001, 8002), engines):
         text = text.replace(f"localhost:{port}", f"localhost:{engine.port}")
-    text += '\n[server]\nhost = "127.0.0.1"\nport = 0\n[admin]\nport = 0\n'
+    text += f'\n[server]\nhost = "127.0.0.1"\n[admin]\nport = {free_port()}\n'
     config = tmp_path_factory.mktemp("gateway") / "rolter.toml"
     config.write_text(text)
     with Gateway(rolter, config) as running:

@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 from conftest import HERE, MODEL, REPLICA_MODEL, SPEED
-from processes import Gateway, SimEngine
+from processes import Gateway, SimEngine, free_port
 
 PORTS = (8001, 8002, 4000, 4001)
 
@@ -29,7 +29,7 @@ def test_the_seed_configuration_works_as_written(rolter):
         pytest.skip(f"ports in use on this machine: {in_use()}")
     with SimEngine(rolter, REPLICA_MODEL, *SPEED, port=8001), \
             SimEngine(rolter, REPLICA_MODEL, *SPEED, port=8002), \
-            Gateway(rolter, HERE / "seed.toml") as gateway:
+            Gateway(rolter, HERE / "seed.toml", options=()) as gateway:
         assert gateway.port == 4000
         request = urllib.request.Request(
             "http://127.0.0.1:4000/v1/chat/completions", headers={"Content-Type": "application/json"},
@@ -50,7 +50,7 @@ def test_api_base_works_with_v1_and_a_slash(rolter, engines, tmp_path):
     text = (HERE / "seed.toml").read_text()
     text = text.replace("localhost:8001", f"localhost:{engines[0].port}/v1")
     text = text.replace("localhost:8002", f"localhost:{engines[1].port}/")
-    text += '\n[server]\nhost = "127.0.0.1"\nport = 0\n[admin]\nport = 0\n'
+    text += f'\n[server]\nhost = "127.0.0.1"\n[admin]\nport = {free_port()}\n'
     (tmp_path / "rolter.toml").write_text(text)
     with Gateway(rolter, tmp_path / "rolter.toml") as gateway:
         providers = set()

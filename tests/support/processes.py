@@ -96,9 +96,10 @@ class Program:
 
 
 class Gateway(Program):
-    """`rolter serve`, listening when the constructor returns. The configuration should name port 0."""
+    """`rolter serve`, listening when the constructor returns: on any free port, or with options of
+    the caller's."""
 
-    def __init__(self, rolter: str, config: Path, *options: str):
+    def __init__(self, rolter: str, config: Path, options: tuple[str, ...] = ("--port", "0")):
         super().__init__([rolter, "serve", "-c", str(config), *options])
         try:
             self.port = int(self.wait_for_line(_LISTENING).group(2))

@@ -44,7 +44,7 @@ class Values(unittest.TestCase):
 
     def test_a_case_changes_the_configuration(self):
         text = configuration({"retry": {"max_retries": 0}, "target": {"weight": 2}, "virtual_keys":
-                              [{"key": 'a"b'}]}, {"u1": 1, "u2": 2})
+                              [{"key": 'a"b'}]}, {"u1": 1, "u2": 2}, 9)
         self.assertIn("max_retries = 0", text)
         self.assertIn("base_backoff_ms = 5", text)
         self.assertIn('[[virtual_keys]]\nkey = "a\\"b"', text)

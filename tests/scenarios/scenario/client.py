@@ -23,8 +23,10 @@ class Connection:
         return cls(stream, writer, changes)
 
     @property
-    def ended(self) -> str:
-        return self._reader.ended
+    def ended(self) -> bool:
+        """Nothing more can be asked here: it has ended, or its last answer said that it would."""
+        announced = bool(self.answers) and "close" in self.answers[-1].values("connection")
+        return bool(self._reader.ended) or announced
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)

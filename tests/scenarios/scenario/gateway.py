@@ -4,15 +4,14 @@ from .values import MODEL
 
 # Probes off and fast retries: a case that is about them says so.
 _DEFAULTS = {
-    "server": {"host": "127.0.0.1", "port": 0, "loops": 1},
-    "admin": {"host": "127.0.0.1", "port": 0},
+    "server": {"host": "127.0.0.1", "loops": 1},
     "log": {"level": "info", "format": "text", "access": False},
     "health": {"enabled": False},
     "retry": {"base_backoff_ms": 5, "max_backoff_ms": 20},
 }
 
 
-def configuration(changes: dict, ports: dict[str, int]) -> str:
+def configuration(changes: dict, ports: dict[str, int], admin_port: int) -> str:
     """TOML for one route to every replica. `changes` is the case's [gateway] table: tables of the
     configuration, and `route`, `target` and `provider`, which apply to each of theirs."""
     changes = dict(changes)
@@ -20,6 +19,7 @@ def configuration(changes: dict, ports: dict[str, int]) -> str:
     target = changes.pop("target", {})
     provider = changes.pop("provider", {})
     tables = {name: dict(table) for name, table in _DEFAULTS.items()}
+    tables["admin"] = {"port": admin_port}
     lines = []
     for name, table in changes.items():
         if isinstance(table, list):
