@@ -11,6 +11,22 @@ bool contains(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
+/// A chunk without what stands before its choices (id, model, ...), which is half of it; nothing
+/// unless that is strings and numbers alone, so that what is left reads the same after a brace.
+std::string_view from_choices_on(std::string_view event) {
+  const std::size_t choices = event.find(R"("choices")");
+  if (choices == std::string_view::npos || !event.starts_with('{')) {
+    return {};
+  }
+  const std::string_view before = event.substr(1, choices - 1);
+  for (const char bracket : {'{', '[', '}', ']'}) {
+    if (before.find(bracket) != std::string_view::npos) {
+      return {};
+    }
+  }
+  return event.substr(choices);
+}
+
 }  // namespace
 
 AnswerFamily family_of(Endpoint endpoint) {
@@ -35,10 +51,24 @@ void AnswerReader::restart() {
   choice_ = 0;
 }
 
+void AnswerReader::read_event(std::string_view event) {
+  if (can_skip(event)) {
+    return;
+  }
+  restart();
+  const std::string_view choices =
+      family_ == AnswerFamily::kChat ? from_choices_on(event) : std::string_view();
+  if (!choices.empty()) {
+    feed("{");
+  }
+  feed(choices.empty() ? event : choices);
+}
+
+/// Once content was seen, most events hold nothing new unless the reply is kept.
 /// What is looked for is the end of a key or name with its quote, which cannot stand in escaped
 /// text: there the quote has a backslash before it.
 bool AnswerReader::can_skip(std::string_view event) const {
-  if (!content_ || reply_.wanted()) {
+  if (!content_ || reply_.wants_more()) {
     return false;
   }
   switch (family_) {
@@ -128,7 +158,7 @@ bool AnswerReader::opens_payload(AnswerWord word) const {
 }
 
 bool AnswerReader::wants_text(AnswerWord word) {
-  wanted_ = reply_.wanted() && (is_reply_text(word) || is_reply_call(word));
+  wanted_ = reply_.wants_more() && (is_reply_text(word) || is_reply_call(word));
   if (wanted_ && word == kName) {
     reply_.begin_call();
   }

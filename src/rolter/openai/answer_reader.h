@@ -32,10 +32,9 @@ class AnswerReader final : private AnswerScanner::Listener {
   void feed(std::string_view bytes) { scanner_.feed(bytes); }
   /// The next JSON text begins.
   void restart();
+  /// An event's whole JSON text, unless nothing new can be in it.
+  void read_event(std::string_view event);
   [[nodiscard]] bool complete() const { return scanner_.complete(); }
-
-  /// Whether an event can be passed over: once content was seen, most hold nothing new.
-  [[nodiscard]] bool can_skip(std::string_view event) const;
 
   void note_content() { content_ = true; }
   void note_end() { end_ = true; }
@@ -57,6 +56,7 @@ class AnswerReader final : private AnswerScanner::Listener {
     std::uint64_t cache_creation = 0;
   };
 
+  [[nodiscard]] bool can_skip(std::string_view event) const;
   void on_open(AnswerWord word) override;
   void on_close() override;
   bool wants_text(AnswerWord word) override;

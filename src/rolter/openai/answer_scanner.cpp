@@ -1,9 +1,9 @@
 #include "rolter/openai/answer_scanner.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "rolter/openai/byte_search.h"
 #include "rolter/openai/key_table.h"
 
 namespace rolter::openai {
@@ -47,9 +47,19 @@ constexpr KeyTable kWords(std::to_array<std::pair<std::string_view, AnswerWord>>
     {"stop_sequence", AnswerWord::kMeta},
 }));
 
-const char* find(const char* from, const char* end, char c) {
-  const void* found = std::memchr(from, c, static_cast<std::size_t>(end - from));
-  return found == nullptr ? end : static_cast<const char*>(found);
+/// The first quote or backslash in the first words of [from, end), or where the search stopped:
+/// most strings of an answer are short, and calls of memchr would cost more than they do.
+const char* find_end_nearby(const char* from, const char* end) {
+  constexpr int kNearbyWords = 4;
+  for (int i = 0; i < kNearbyWords && end - from >= 8; ++i) {
+    const std::uint64_t word = load_word(from);
+    const std::uint64_t found = matches(word, '"') | matches(word, '\\');
+    if (found != 0) {
+      return from + first_match(found);
+    }
+    from += 8;
+  }
+  return from;
 }
 
 bool ends_scalar(char c) {
@@ -89,58 +99,74 @@ void AnswerScanner::restart() {
   depth_ = 0;
 }
 
-/// One character between strings and scalars, and what can be passed over after it.
 const char* AnswerScanner::between(const char* at, const char* end) {
-  switch (*at) {
-    case '"':
-      begin_string();
-      return at + 1;
-    case '{':
-    case '[':
-      open(*at == '{');
-      return at + 1;
-    case '}':
-    case ']':
-      close();
-      return at + 1;
-    case ',':
-      expects_key_ = in_object();
-      return at + 1;
-    case ':':
-    case ' ':
-    case '\t':
-    case '\n':
-    case '\r':
-      return at + 1;
-    default:
-      if (!in_object() && depth_ > 0) {
-        const char* const passed = pass_numbers(at, end);
-        if (passed != at) {
-          return passed;
-        }
-      }
-      token_size_ = 0;
-      token_cut_ = false;
-      state_ = State::kScalar;
-      return at;
+  while (at < end && !complete_) {
+    switch (*at) {
+      case '"':
+        begin_string();
+        at = in_string(at + 1, end);
+        break;
+      case '{':
+      case '[':
+        open(*at++ == '{');
+        break;
+      case '}':
+      case ']':
+        ++at;
+        close();
+        break;
+      case ',':
+        ++at;
+        expects_key_ = in_object();
+        break;
+      case ':':
+      case ' ':
+      case '\t':
+      case '\n':
+      case '\r':
+        ++at;
+        break;
+      default:
+        at = begin_scalar(at, end);
+        break;
+    }
+    if (state_ != State::kBetween) {
+      return at;  // cut within a string or scalar
+    }
   }
+  return at;
+}
+
+const char* AnswerScanner::begin_scalar(const char* at, const char* end) {
+  if (!in_object() && depth_ > 0) {
+    const char* const passed = pass_numbers(at, end);
+    if (passed != at) {
+      return passed;
+    }
+  }
+  token_size_ = 0;
+  token_cut_ = false;
+  state_ = State::kScalar;
+  return in_scalar(at, end);
 }
 
 /// The end of the next scalars of an array, or `at` when something else is near.
 const char* AnswerScanner::pass_numbers(const char* at, const char* end) {
   constexpr std::ptrdiff_t kWindow = 1024;  // so that a mixed array costs no search to its end each
   end = std::min(end, at + std::min(kWindow, end - at));
-  const char* const closing = find(at, end, ']');
-  const bool plain = find(at, closing, '"') == closing && find(at, closing, '{') == closing &&
-                     find(at, closing, '[') == closing && find(at, closing, '}') == closing;
+  const char* const closing = find_byte(at, end, ']');
+  const bool plain =
+      find_byte(at, closing, '"') == closing && find_byte(at, closing, '{') == closing &&
+      find_byte(at, closing, '[') == closing && find_byte(at, closing, '}') == closing;
   return plain ? closing : at;
 }
 
 const char* AnswerScanner::in_string(const char* at, const char* end) {
   const char* const from = at;
-  const char* quote = find(at, end, '"');
+  at = find_end_nearby(at, end);
+  const char* quote = at < end && *at == '"' ? at : find_byte(at, end, '"');
   for (;;) {
-    const char* const backslash = find(at, quote, '\\');
+    const char* const backslash = find_byte(at, quote, '\\');
     if (backslash == quote) {
       take(from, quote);
       if (quote == end) {
@@ -156,7 +182,7 @@ const char* AnswerScanner::in_string(const char* at, const char* end) {
     }
     at = backslash + 2;
     if (quote < at) {
-      quote = find(at, end, '"');
+      quote = find_byte(at, end, '"');
     }
   }
 }

@@ -92,6 +92,7 @@ class AnswerScanner {
   enum class State : std::uint8_t { kBetween, kString, kEscape, kScalar };
 
   const char* between(const char* at, const char* end);
+  const char* begin_scalar(const char* at, const char* end);
   const char* in_string(const char* at, const char* end);
   const char* in_scalar(const char* at, const char* end);
   static const char* pass_numbers(const char* at, const char* end);

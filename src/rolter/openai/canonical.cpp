@@ -33,10 +33,18 @@ bool Canonical::append(std::string& out, const JsonDocument& document, Token val
 }
 
 std::uint64_t Canonical::digest(const JsonDocument& document, Token value, bool& good) {
-  HashStream hash;
-  auto sink = [&hash](std::string_view piece) { hash.add(piece); };
-  good = write(document, value, sink) && good;
-  return hash.value();
+  const std::uint64_t text_hash = hash_bytes(document.raw(value));
+  Known& known = known_[text_hash % known_.size()];
+  if (known.text_hash != text_hash) {
+    HashStream hash;
+    auto sink = [&hash](std::string_view piece) { hash.add(piece); };
+    if (!write(document, value, sink)) {
+      good = false;
+      return 0;
+    }
+    known = {text_hash, hash.value()};
+  }
+  return known.digest;
 }
 
 void Canonical::trim() {

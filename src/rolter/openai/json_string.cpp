@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "rolter/openai/byte_search.h"
+
 namespace rolter::openai {
 namespace {
 
@@ -78,32 +80,85 @@ Unescaped unescape_unicode(std::string_view text) {
   return encode(*unit, kUnicodeEscape);
 }
 
+/// What a one-letter escape stands for, 0 when there is none such.
+constexpr std::array<char, 256> kSimpleEscapes = [] {
+  std::array<char, 256> table{};
+  table['"'] = '"';
+  table['\\'] = '\\';
+  table['/'] = '/';
+  table['b'] = '\b';
+  table['f'] = '\f';
+  table['n'] = '\n';
+  table['r'] = '\r';
+  table['t'] = '\t';
+  return table;
+}();
+
+char simple_escape(char letter) {
+  return kSimpleEscapes[static_cast<unsigned char>(letter)];
+}
+
+/// Copies up to the next backslash or `end`. Writes at most `end - from` bytes.
+const char* copy_plain(const char* from, const char* end, char*& out) {
+  constexpr std::ptrdiff_t kWord = 8;
+  constexpr std::ptrdiff_t kBlock = 4 * kWord;
+  const auto backslashes = [&](std::ptrdiff_t at) { return matches(load_word(from + at), '\\'); };
+  while (end - from >= kBlock && (backslashes(0) | backslashes(kWord) | backslashes(2 * kWord) |
+                                  backslashes(3 * kWord)) == 0) {
+    std::memcpy(out, from, kBlock);
+    from += kBlock;
+    out += kBlock;
+  }
+  for (; end - from >= kWord; from += kWord, out += kWord) {
+    std::memcpy(out, from, kWord);
+    if (const std::uint64_t found = backslashes(0); found != 0) {
+      out += first_match(found);
+      return from + first_match(found);
+    }
+  }
+  while (from < end && *from != '\\') {
+    *out++ = *from++;
+  }
+  return from;
+}
+
 }  // namespace
+
+bool append_unescaped(std::string& out, std::string_view escaped) {
+  bool good = true;
+  const std::size_t before = out.size();
+  out.resize_and_overwrite(before + escaped.size(), [&](char* buffer, std::size_t) {
+    char* to = buffer + before;
+    const char* at = escaped.data();
+    const char* const end = at + escaped.size();
+    while ((at = copy_plain(at, end, to)) < end) {
+      if (end - at > 1 && simple_escape(at[1]) != 0) {
+        *to++ = simple_escape(at[1]);
+        at += 2;
+        continue;
+      }
+      const Unescaped one = unescape_one({at, static_cast<std::size_t>(end - at)});
+      if (one.consumed == 0) {
+        good = false;
+        break;
+      }
+      std::memcpy(to, one.bytes.data(), one.size);
+      to += one.size;
+      at += one.consumed;
+    }
+    return static_cast<std::size_t>(to - buffer);
+  });
+  return good;
+}
 
 Unescaped unescape_one(std::string_view text) {
   if (text.size() < 2) {
     return {};
   }
-  switch (text[1]) {
-    case '"':
-    case '\\':
-    case '/':
-      return {{text[1]}, 1, 2};
-    case 'b':
-      return {{'\b'}, 1, 2};
-    case 'f':
-      return {{'\f'}, 1, 2};
-    case 'n':
-      return {{'\n'}, 1, 2};
-    case 'r':
-      return {{'\r'}, 1, 2};
-    case 't':
-      return {{'\t'}, 1, 2};
-    case 'u':
-      return unescape_unicode(text);
-    default:
-      return {};
+  if (const char simple = simple_escape(text[1]); simple != 0) {
+    return {{simple}, 1, 2};
   }
+  return text[1] == 'u' ? unescape_unicode(text) : Unescaped{};
 }
 
 }  // namespace rolter::openai

@@ -73,9 +73,11 @@ void PromptText::add_digest(std::uint64_t digest) {
 }
 
 void PromptText::add_token_id(std::uint32_t id) {
-  for (int byte = 0; byte < 4; ++byte) {
-    text_.push_back(static_cast<char>(id >> (8 * byte)));
+  std::array<char, 4> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(id >> (8 * i));
   }
+  text_.append(bytes.data(), bytes.size());
 }
 
 }  // namespace rolter::openai

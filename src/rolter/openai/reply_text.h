@@ -10,9 +10,9 @@ namespace rolter::openai {
 /// prompt (see PromptText), up to a number of bytes; what comes after is dropped.
 class ReplyText {
  public:
-  explicit ReplyText(std::size_t limit) : limit_(limit) {}
+  explicit ReplyText(std::size_t limit) : limit_(limit), full_(limit == 0) {}
 
-  [[nodiscard]] bool wanted() const { return limit_ > 0; }
+  [[nodiscard]] bool wants_more() const { return !full_; }
   [[nodiscard]] std::string_view view() const { return text_; }
 
   /// Another block of the turn follows: adjacent texts are joined by a newline.
@@ -38,7 +38,7 @@ class ReplyText {
   std::string escaped_;  // of the string that has not ended
   bool ends_in_text_ = false;
   bool joins_ = false;
-  bool full_ = false;
+  bool full_;
 };
 
 }  // namespace rolter::openai

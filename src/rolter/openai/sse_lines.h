@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <string_view>
+
+#include "rolter/openai/byte_search.h"
 
 namespace rolter::openai {
 
@@ -31,9 +32,9 @@ class SseLines {
     const char* lf = at;  // the next LF, found once however many CRs stand before it
     while (at < end) {
       if (lf <= at) {
-        lf = find(at, end, '\n');
+        lf = find_byte(at, end, '\n');
       }
-      const char* const stop = find(at, lf, '\r');
+      const char* const stop = find_byte(at, lf, '\r');
       if (stop == end) {
         keep({at, static_cast<std::size_t>(end - at)});
         return;
@@ -48,11 +49,6 @@ class SseLines {
   }
 
  private:
-  static const char* find(const char* from, const char* end, char c) {
-    const void* found = std::memchr(from, c, static_cast<std::size_t>(end - from));
-    return found == nullptr ? end : static_cast<const char*>(found);
-  }
-
   void keep(std::string_view piece) {
     if (!long_ && kept_.size() + piece.size() > kLongest) {
       const std::size_t room = kLongest - kept_.size();

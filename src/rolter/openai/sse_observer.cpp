@@ -140,9 +140,8 @@ class SseObserver final : public AnswerObserver {
       const std::string_view data = in_place_ ? in_place_data_ : event_;
       if (data == kDone) {
         reader_.note_end();
-      } else if (!reader_.can_skip(data)) {
-        reader_.restart();
-        reader_.feed(data);
+      } else {
+        reader_.read_event(data);
       }
     }
     event_.clear();

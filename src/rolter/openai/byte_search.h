@@ -1,0 +1,35 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace rolter::openai {
+
+/// Eight bytes at once, the first in the lowest bits.
+[[nodiscard]] inline std::uint64_t load_word(const char* from) {
+  static_assert(std::endian::native == std::endian::little);
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+/// Non-zero when a byte of `word` is `c`; first_match() tells which is the first.
+[[nodiscard]] constexpr std::uint64_t matches(std::uint64_t word, char c) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  const std::uint64_t zero_where_equal = word ^ kOnes * static_cast<unsigned char>(c);
+  return (zero_where_equal - kOnes) & ~zero_where_equal & (kOnes << 7);
+}
+
+[[nodiscard]] constexpr int first_match(std::uint64_t matches) {
+  return std::countr_zero(matches) / 8;
+}
+
+/// The first `c` in [from, end), or end.
+[[nodiscard]] inline const char* find_byte(const char* from, const char* end, char c) {
+  const void* found = std::memchr(from, c, static_cast<std::size_t>(end - from));
+  return found == nullptr ? end : static_cast<const char*>(found);
+}
+
+}  // namespace rolter::openai
