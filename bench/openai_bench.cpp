@@ -19,16 +19,18 @@ std::size_t allocations = 0;
 
 void* operator new(std::size_t size) {
   ++allocations;
-  if (void* memory = std::malloc(size)) {
+  // allowed(naked-new): this is operator new
+  if (void* const memory = std::malloc(size); memory != nullptr) {
     return memory;
   }
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept {
+  // allowed(naked-new): this is operator delete
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  operator delete(memory);
 }
 
 namespace rolter::openai {

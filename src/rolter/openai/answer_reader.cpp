@@ -75,7 +75,8 @@ bool AnswerReader::can_skip(std::string_view event) const {
     case AnswerFamily::kMessages:
       return !contains(event, "usage\"") && !contains(event, "message_stop\"");
     case AnswerFamily::kResponses:
-      return !contains(event, "response\"");
+      return !contains(event, "usage\"") && !contains(event, "response\"") &&
+             !contains(event, "complete") && !contains(event, "failed\"");
     case AnswerFamily::kChat:
     case AnswerFamily::kOther:
       return !contains(event, "usage\"");
@@ -215,6 +216,25 @@ void AnswerReader::on_string(AnswerWord word, std::string_view escaped) {
   }
 }
 
+/// Whether an event of this type is the last one. Chat completions end with a line that is no JSON.
+bool AnswerReader::is_end(std::string_view type) const {
+  if (family_ == AnswerFamily::kMessages) {
+    return type == "message_stop";
+  }
+  return family_ == AnswerFamily::kResponses &&
+         (type == "response.completed" || type == "response.incomplete" ||
+          type == "response.failed");
+}
+
+/// Whether "id" here is that of a response: events wrap it in "response", a body does not.
+bool AnswerReader::is_response_id() const {
+  if (family_ != AnswerFamily::kResponses) {
+    return false;
+  }
+  return form_ == AnswerForm::kBody ? scanner_.depth() == 1
+                                    : scanner_.depth() == 2 && scanner_.container(0) == kResponse;
+}
+
 /// A string outside any payload that is not empty.
 void AnswerReader::on_plain_string(AnswerWord word, std::string_view escaped) {
   const std::size_t depth = scanner_.depth();
@@ -231,13 +251,10 @@ void AnswerReader::on_plain_string(AnswerWord word, std::string_view escaped) {
       break;
     case kType:
       content_ = content_ || (depth == 1 && escaped == "error");
-      end_ = end_ ||
-             (depth == 1 && (escaped == "message_stop" || escaped == "response.completed" ||
-                             escaped == "response.incomplete" || escaped == "response.failed"));
+      end_ = end_ || (depth == 1 && is_end(escaped));
       break;
     case kId:
-      if (family_ == AnswerFamily::kResponses && depth <= 2 &&
-          (depth == 1 || scanner_.container(0) == kResponse)) {
+      if (is_response_id()) {
         response_id_ = escaped;
       }
       break;

@@ -22,11 +22,14 @@ enum class AnswerFamily : std::uint8_t {
 
 [[nodiscard]] AnswerFamily family_of(Endpoint endpoint);
 
+/// Whether an answer is one JSON text or a stream of events, each of them one.
+enum class AnswerForm : std::uint8_t { kBody, kEvents };
+
 /// Collects the facts of AnswerObserver from the JSON of a body or of the events of a stream.
 class AnswerReader final : private AnswerScanner::Listener {
  public:
-  AnswerReader(AnswerFamily family, ObserverOptions options)
-      : family_(family), reply_(options.reply_bytes), scanner_(*this) {}
+  AnswerReader(AnswerFamily family, AnswerForm form, ObserverOptions options)
+      : family_(family), form_(form), reply_(options.reply_bytes), scanner_(*this) {}
 
   /// Bytes of the current JSON text.
   void feed(std::string_view bytes) { scanner_.feed(bytes); }
@@ -68,6 +71,8 @@ class AnswerReader final : private AnswerScanner::Listener {
   [[nodiscard]] bool opens_payload(AnswerWord word) const;
   [[nodiscard]] bool is_reply_text(AnswerWord word) const;
   [[nodiscard]] bool is_reply_call(AnswerWord word) const;
+  [[nodiscard]] bool is_response_id() const;
+  [[nodiscard]] bool is_end(std::string_view type) const;
   void on_plain_string(AnswerWord word, std::string_view escaped);
   void read_count(AnswerWord word, std::uint64_t count);
 
@@ -75,6 +80,7 @@ class AnswerReader final : private AnswerScanner::Listener {
   [[nodiscard]] std::size_t level() const { return scanner_.depth() - payload_depth_; }
 
   AnswerFamily family_;
+  AnswerForm form_;
   ReplyText reply_;
   AnswerScanner scanner_;
   bool content_ = false;

@@ -62,8 +62,24 @@ const char* find_end_nearby(const char* from, const char* end) {
   return from;
 }
 
+/// Any control character, too: what is not JSON only has to be passed.
+bool is_space(char c) {
+  return static_cast<unsigned char>(c) <= ' ';
+}
+
 bool ends_scalar(char c) {
-  return c == ',' || c == ']' || c == '}' || static_cast<unsigned char>(c) <= ' ';
+  switch (c) {
+    case '"':
+    case ',':
+    case ':':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+      return true;
+    default:
+      return is_space(c);
+  }
 }
 
 }  // namespace
@@ -120,14 +136,10 @@ const char* AnswerScanner::between(const char* at, const char* end) {
         expects_key_ = in_object();
         break;
       case ':':
-      case ' ':
-      case '\t':
-      case '\n':
-      case '\r':
         ++at;
         break;
       default:
-        at = begin_scalar(at, end);
+        at = is_space(*at) ? at + 1 : begin_scalar(at, end);
         break;
     }
     if (state_ != State::kBetween) {

@@ -47,7 +47,7 @@ enum class AnswerWord : std::uint8_t {
 class AnswerScanner {
  public:
   /// The longest string or number that a listener sees whole.
-  static constexpr std::size_t kCaptured = 64;
+  static constexpr std::size_t kCaptured = 256;
 
   class Listener {
    public:

@@ -60,7 +60,7 @@ class JsonDocument {
   [[nodiscard]] std::string_view scalar(Token token) const {
     const auto at = static_cast<std::uint32_t>(token);
     std::uint32_t end = offsets_[at + 1];
-    while (end > offsets_[at] && static_cast<unsigned char>(text_[end - 1]) <= ' ') {
+    while (end > offsets_[at] && is_space(text_[end - 1])) {
       --end;
     }
     return {text_ + offsets_[at], end - offsets_[at]};
@@ -111,6 +111,7 @@ class JsonDocument {
  private:
   struct Indexer;
 
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
   [[nodiscard]] char first_char(Token token) const {
     return text_[offsets_[static_cast<std::uint32_t>(token)]];
   }

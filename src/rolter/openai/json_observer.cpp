@@ -9,7 +9,7 @@ namespace {
 class JsonObserver final : public AnswerObserver {
  public:
   JsonObserver(AnswerFamily family, ObserverOptions options)
-      : family_(family), reader_(family, options) {}
+      : family_(family), reader_(family, AnswerForm::kBody, options) {}
 
   void feed(std::string_view bytes) override {
     if (reader_.saw_end()) {

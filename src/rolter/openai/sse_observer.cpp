@@ -34,7 +34,7 @@ bool strip_data_field(std::string_view& line) {
 class SseObserver final : public AnswerObserver {
  public:
   SseObserver(AnswerFamily family, ObserverOptions options)
-      : reader_(family, options), lines_(*this) {}
+      : reader_(family, AnswerForm::kEvents, options), lines_(*this) {}
 
   void feed(std::string_view bytes) override {
     lines_.feed(bytes);

@@ -23,6 +23,13 @@ TEST(JsonObserver, what_follows_the_end_is_passed_over) {
   expect_same_however_cut(Framing::kJson, Endpoint::kChatCompletions, bytes);
 }
 
+TEST(JsonObserver, control_characters_are_passed) {
+  const std::string bytes("{\"a\":1,\0\x17 \"usage\":{\"prompt_tokens\":3\x01}}", 39);
+  EXPECT_EQ(observe(Framing::kJson, Endpoint::kEmbeddings, bytes),
+            (Facts{.content = true, .end = true, .usage = Usage{3, 0, std::nullopt}}));
+  expect_same_however_cut(Framing::kJson, Endpoint::kEmbeddings, bytes);
+}
+
 TEST(JsonObserver, usage_after_long_arrays_and_deep_values_is_found) {
   std::string numbers = "[";
   for (int i = 0; i < 50'000; ++i) {
