@@ -143,7 +143,7 @@ class Candidates {
 void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& candidates) {
   constexpr std::size_t kSlotsAhead = 16;
   constexpr std::size_t kNodesAhead = 8;
-  std::array<NodeId, kNodesAhead> guesses;
+  std::array<BlockTable::Guess, kNodesAhead> guesses;
   for (std::size_t i = 0; i < std::min(chain.size(), kSlotsAhead); ++i) {
     table.prefetch_slot(chain[i]);
   }
@@ -151,7 +151,7 @@ void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& 
     guesses[i] = table.prefetch_node(chain[i]);
   }
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    const NodeId node = table.find_guessed(chain[i], guesses[i % kNodesAhead]);
+    const std::uint64_t* const holders = table.holders_guessed(chain[i], guesses[i % kNodesAhead]);
     if (i + kSlotsAhead < chain.size()) {
       table.prefetch_slot(chain[i + kSlotsAhead]);
     }
@@ -159,11 +159,11 @@ void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& 
       guesses[i % kNodesAhead] = table.prefetch_node(chain[i + kNodesAhead]);
     }
     const auto depth = static_cast<std::uint32_t>(i);
-    if (node == kNoNode) {
+    if (holders == nullptr) {
       candidates.settle_all(depth);
       return;
     }
-    if (!candidates.keep(table.holders(node), depth)) {
+    if (!candidates.keep(holders, depth)) {
       return;
     }
   }

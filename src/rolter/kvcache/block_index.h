@@ -32,8 +32,8 @@ struct BlockIndexStats {
 /// and is exact: each stream's answer is its number of leading resident blocks, up to the first
 /// missing one (vLLM evicts a chain from its tail, but holes occur).
 ///
-/// Memory: 20 to 25 bytes per (block, stream), and per distinct block 34 + 8 * (streams / 64). Each
-/// stream keeps at most its max_blocks.
+/// Memory: 21 to 27 bytes per (block, stream), and per distinct block 40 to 44 and 8 for each 64
+/// streams. Each stream keeps at most its max_blocks.
 ///
 /// Threads: any thread may call anything. Changes are serialised; they hold up lookups for some
 /// microseconds at most (TableWriter), and lookups never hold up each other. A batch of events

@@ -3,7 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "rolter/base/huge_pages.h"
+
 namespace rolter::kvcache {
+
+namespace {
+
+// Memory that is not touched before its nodes are used.
+std::unique_ptr<std::uint64_t[]> make_chunk(std::size_t words) {
+  auto chunk = std::make_unique_for_overwrite<std::uint64_t[]>(words);
+  prefer_huge_pages(chunk.get(), words * sizeof(std::uint64_t));
+  return chunk;
+}
+
+}  // namespace
 
 std::size_t BlockTable::bytes() const {
   return index_.bytes() + chunks_.size() * (kChunkNodes * (kHeaderWords + words_) * 8 + 8);
@@ -12,12 +25,15 @@ std::size_t BlockTable::bytes() const {
 void BlockTable::widen(std::size_t words) {
   const std::size_t old_stride = kHeaderWords + words_;
   const std::size_t new_stride = kHeaderWords + words;
-  for (auto& chunk : chunks_) {
-    auto wider = std::make_unique<std::uint64_t[]>(kChunkNodes * new_stride);
-    for (std::size_t i = 0; i < kChunkNodes; ++i) {
+  for (std::size_t first = 0; auto& chunk : chunks_) {
+    auto wider = make_chunk(kChunkNodes * new_stride);
+    const std::size_t used = std::min(kChunkNodes, nodes_cut_ - first);
+    for (std::size_t i = 0; i < used; ++i) {
       std::copy_n(chunk.get() + i * old_stride, old_stride, wider.get() + i * new_stride);
+      std::fill_n(wider.get() + i * new_stride + old_stride, new_stride - old_stride, 0);
     }
     chunk = std::move(wider);
+    first += kChunkNodes;
   }
   words_ = words;
 }
@@ -29,20 +45,12 @@ NodeId BlockTable::find(ChainKey key) const {
   return position == Index::kNone ? kNoNode : index_[position].node;
 }
 
-NodeId BlockTable::prefetch_node(ChainKey key) const {
-  const std::size_t position = index_.find(tag_of(key), [](const IndexSlot&) { return true; });
-  if (position == Index::kNone) {
-    return kNoNode;
-  }
-  const NodeId node = index_[position].node;
-  __builtin_prefetch(at(node));
-  __builtin_prefetch(at(node) + kHeaderWords + words_ - 1);
-  return node;
-}
-
 NodeId BlockTable::find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth) {
-  if (const NodeId known = find(key); known != kNoNode) {
-    return known;
+  const std::size_t position = index_.probe(tag_of(key), [&](const IndexSlot& slot) {
+    return at(slot.node)[kKeyWord] == std::to_underlying(key);
+  });
+  if (!index_[position].vacant()) {
+    return index_[position].node;
   }
   const NodeId node = take_node();
   std::uint64_t* words = at(node);
@@ -50,7 +58,7 @@ NodeId BlockTable::find_or_add(ChainKey key, ChainKey parent, std::uint32_t dept
   words[kKeyWord] = std::to_underlying(key);
   words[kParentWord] = std::to_underlying(parent);
   words[kDepthWord] = static_cast<std::uint64_t>(depth) << 32;
-  index_.insert({.tag = tag_of(key), .node = node});
+  index_.insert_at(position, {.tag = tag_of(key), .node = node});
   return node;
 }
 
@@ -85,7 +93,7 @@ NodeId BlockTable::take_node() {
     return node;
   }
   if (nodes_cut_ % kChunkNodes == 0) {
-    chunks_.push_back(std::make_unique<std::uint64_t[]>(kChunkNodes * (kHeaderWords + words_)));
+    chunks_.push_back(make_chunk(kChunkNodes * (kHeaderWords + words_)));
   }
   return NodeId{nodes_cut_++};
 }

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
-namespace rolter::kvcache {
+#include "rolter/kvcache/kv_event.h"
 
-using Payload = std::span<const std::byte>;
+namespace rolter::kvcache {
 
 /// Tells a batch that was seen before from another one with its number: an engine that restarts
 /// counts from 0 again. Remembers the newest kRemembered batches by number and fingerprint: more

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,9 @@
 #include "rolter/kvcache/chain_key.h"
 
 namespace rolter::kvcache {
+
+/// A batch as it came: MessagePack.
+using Payload = std::span<const std::byte>;
 
 /// An engine's name of a block, opaque to us and good within one engine process: integers as they
 /// come (negative ones as their 64 bits), byte strings by their last 8 bytes, big-endian, which is
@@ -31,6 +35,7 @@ struct EventScope {
   Medium medium = Medium::kGpu;
   GroupKind kind = GroupKind::kUnsaid;
   std::optional<std::uint32_t> group = std::nullopt;
+  bool operator==(const EventScope&) const = default;
 };
 
 /// Blocks that became full and cached: a piece of one chain, parent first.

@@ -32,6 +32,10 @@ std::optional<EngineHash> next_hash(const char** value) {
   }
 }
 
+std::unexpected<Error> refuse(const char* why) {
+  return fail(ErrorKind::kProtocol, why, ErrorSource::kUpstream);
+}
+
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -72,64 +76,70 @@ ExtraDigest mix_element(ExtraDigest digest, const char** value) {
 
 }  // namespace
 
-Result<BatchSummary> KvEventDecoder::decode(std::span<const std::byte> payload, KvEventSink& sink) {
+Result<BatchSummary> KvEventDecoder::decode(Payload payload, KvEventSink& sink) {
   if (!is_one_msgpack_object(payload)) {
-    return fail(ErrorKind::kProtocol, "event batch is not one MessagePack object",
-                ErrorSource::kUpstream);
+    return refuse("event batch is not one MessagePack object");
   }
   const char* at = reinterpret_cast<const char*>(payload.data());
   if (mp_typeof(*at) != MP_ARRAY) {
-    return fail(ErrorKind::kProtocol, "event batch is not an array", ErrorSource::kUpstream);
+    return refuse("event batch is not an array");
   }
   const std::uint32_t parts = mp_decode_array(&at);
   if (parts < 2) {
-    return fail(ErrorKind::kProtocol, "event batch lacks its events", ErrorSource::kUpstream);
+    return refuse("event batch lacks its events");
   }
   BatchSummary summary{.timestamp = as_seconds(at)};
   mp_next(&at);
   if (mp_typeof(*at) != MP_ARRAY) {
-    return fail(ErrorKind::kProtocol, "event batch's events are not an array",
-                ErrorSource::kUpstream);
+    return refuse("event batch's events are not an array");
   }
-  if (parts > 2) {
-    const char* rank = at;
-    mp_next(&rank);
-    summary.rank = as_u32(rank);
-  }
+  removed_.clear();
   for (std::uint32_t left = mp_decode_array(&at); left > 0; --left) {
-    const char* event = at;
-    mp_next(&at);
-    KvEventFields fields;
-    bool good = fields.read(event);
-    if (!good) {
-      ++summary.malformed;
-      continue;
-    }
-    if (fields.type == "BlockStored") {
-      good = deliver_stored(fields, sink);
-    } else if (fields.type == "BlockRemoved") {
-      good = deliver_removed(fields, sink);
-    } else if (fields.type == "AllBlocksCleared") {
-      sink.cleared();
-    } else {
-      ++summary.unknown;
-      continue;
-    }
-    ++(good ? summary.delivered : summary.malformed);
+    deliver(&at, summary, sink);
+  }
+  flush_removed(sink);
+  if (parts > 2) {
+    summary.rank = as_u32(at);
   }
   return summary;
 }
 
+/// Delivers the event at `at` and moves past it.
+void KvEventDecoder::deliver(const char** at, BatchSummary& summary, KvEventSink& sink) {
+  const char* event = *at;
+  KvEventFields fields;
+  if (!fields.read(at)) {
+    ++summary.malformed;
+    mp_next(&event);
+    *at = event;
+    return;
+  }
+  bool good = true;
+  if (fields.type == "BlockRemoved") {
+    good = take_removed(fields, sink);
+  } else if (fields.type == "BlockStored") {
+    flush_removed(sink);
+    good = deliver_stored(fields, sink);
+  } else if (fields.type == "AllBlocksCleared") {
+    flush_removed(sink);
+    sink.cleared();
+  } else {
+    ++summary.unknown;
+    return;
+  }
+  ++(good ? summary.delivered : summary.malformed);
+}
+
 namespace {
 
-EventScope scope_of(const char* medium, const char* locality, const char* kind, const char* group) {
+EventScope scope_of(const KvEventFields& fields) {
   EventScope scope;
-  const std::string_view tier = as_text(medium);
-  const bool gpu = medium == nullptr || equals_ignoring_case(tier, "GPU");
-  const bool remote = equals_ignoring_case(as_text(locality), "REMOTE");
+  const std::string_view tier = as_text(fields.medium);
+  const bool gpu = fields.medium == nullptr || equals_ignoring_case(tier, "GPU");
+  const bool remote = equals_ignoring_case(as_text(fields.locality), "REMOTE");
   scope.medium = gpu && !remote ? Medium::kGpu : Medium::kOther;
-  scope.kind = kind_of(as_text(kind));
-  scope.group = as_u32(group);
+  scope.kind = kind_of(as_text(fields.kind));
+  scope.group = as_u32(fields.group);
   return scope;
 }
 
@@ -166,18 +176,31 @@ bool KvEventDecoder::deliver_stored(const KvEventFields& fields, KvEventSink& si
   event.tokens = tokens_;
   event.extras = extras_;
   event.session_id = as_text(fields.session);
-  event.scope = scope_of(fields.medium, fields.locality, fields.kind, fields.group);
+  event.scope = scope_of(fields);
   sink.stored(event);
   return true;
 }
 
-bool KvEventDecoder::deliver_removed(const KvEventFields& fields, KvEventSink& sink) {
+/// vLLM sends one event per evicted copy, hundreds in a row: what follows each other is delivered
+/// together, so that the index can look ahead.
+bool KvEventDecoder::take_removed(const KvEventFields& fields, KvEventSink& sink) {
   if (!read_hashes(fields.hashes)) {
     return false;
   }
-  sink.removed({.hashes = hashes_,
-                .scope = scope_of(fields.medium, fields.locality, fields.kind, fields.group)});
+  const EventScope scope = scope_of(fields);
+  if (scope != removed_scope_) {
+    flush_removed(sink);
+    removed_scope_ = scope;
+  }
+  removed_.insert(removed_.end(), hashes_.begin(), hashes_.end());
   return true;
+}
+
+void KvEventDecoder::flush_removed(KvEventSink& sink) {
+  if (!removed_.empty()) {
+    sink.removed({.hashes = removed_, .scope = removed_scope_});
+    removed_.clear();
+  }
 }
 
 bool KvEventDecoder::read_hashes(const char* value) {

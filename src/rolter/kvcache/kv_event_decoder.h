@@ -29,13 +29,15 @@ struct BatchSummary {
 /// Not thread-safe: it keeps scratch memory, so that a warm decoder does not allocate.
 class KvEventDecoder {
  public:
-  /// Delivers the events in order. A payload that is not one well-formed batch is an error and
-  /// delivers nothing.
-  Result<BatchSummary> decode(std::span<const std::byte> payload, KvEventSink& sink);
+  /// Delivers the events in order; removals that follow each other come as one. A payload that is
+  /// not one well-formed batch is an error and delivers nothing.
+  Result<BatchSummary> decode(Payload payload, KvEventSink& sink);
 
  private:
+  void deliver(const char** at, BatchSummary& summary, KvEventSink& sink);
   bool deliver_stored(const KvEventFields& fields, KvEventSink& sink);
-  bool deliver_removed(const KvEventFields& fields, KvEventSink& sink);
+  bool take_removed(const KvEventFields& fields, KvEventSink& sink);
+  void flush_removed(KvEventSink& sink);
   bool read_hashes(const char* value);
   bool read_tokens(const char* value);
   void read_extras(const KvEventFields& fields, ExtraDigest adapter, bool is_root);
@@ -43,6 +45,8 @@ class KvEventDecoder {
   std::vector<EngineHash> hashes_;
   std::vector<TokenId> tokens_;
   std::vector<ExtraDigest> extras_;
+  std::vector<EngineHash> removed_;  // a run of removals, not delivered yet
+  EventScope removed_scope_;
 };
 
 }  // namespace rolter::kvcache

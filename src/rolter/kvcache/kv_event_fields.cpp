@@ -1,6 +1,5 @@
 #include "rolter/kvcache/kv_event_fields.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace rolter::kvcache {
 
-bool KvEventFields::read(const char* event) {
-  switch (mp_typeof(*event)) {
+bool KvEventFields::read(const char** event) {
+  switch (mp_typeof(**event)) {
     case MP_MAP:
       return read_map(event);
     case MP_ARRAY:
@@ -22,7 +21,7 @@ bool KvEventFields::read(const char* event) {
   }
 }
 
-bool KvEventFields::read_map(const char* event) {
+bool KvEventFields::read_map(const char** event) {
   // In the order in which vLLM writes them, so that the first comparison usually hits.
   static constexpr std::array<std::pair<std::string_view, Member>, 13> kKeys{{
       {"block_hashes", &KvEventFields::hashes},
@@ -40,15 +39,15 @@ bool KvEventFields::read_map(const char* event) {
       {"cache_salt", &KvEventFields::salt},
   }};
   std::size_t expected = 0;
-  for (std::uint32_t left = mp_decode_map(&event); left > 0; --left) {
-    if (mp_typeof(*event) != MP_STR) {
+  for (std::uint32_t left = mp_decode_map(event); left > 0; --left) {
+    if (mp_typeof(**event) != MP_STR) {
       return false;
     }
     std::uint32_t length = 0;
-    const char* text = mp_decode_str(&event, &length);
+    const char* text = mp_decode_str(event, &length);
     const std::string_view key(text, length);
-    const char* value = event;
-    mp_next(&event);
+    const char* value = *event;
+    mp_next(event);
     if (key == "type") {
       type = as_text(value);
       continue;
@@ -65,7 +64,7 @@ bool KvEventFields::read_map(const char* event) {
   return !type.empty();
 }
 
-bool KvEventFields::read_array(const char* event) {
+bool KvEventFields::read_array(const char** event) {
   static constexpr std::array<Member, 10> kStored{
       &KvEventFields::hashes,     &KvEventFields::parent,     &KvEventFields::tokens,
       &KvEventFields::block_size, &KvEventFields::lora_id,    &KvEventFields::medium,
@@ -73,26 +72,28 @@ bool KvEventFields::read_array(const char* event) {
       &KvEventFields::kind};
   static constexpr std::array<Member, 3> kRemoved{&KvEventFields::hashes, &KvEventFields::medium,
                                                   &KvEventFields::group};
-  const std::uint32_t size = mp_decode_array(&event);
-  if (size == 0 || mp_typeof(*event) != MP_STR) {
+  const std::uint32_t size = mp_decode_array(event);
+  if (size == 0 || mp_typeof(**event) != MP_STR) {
     return false;
   }
-  type = as_text(event);
-  mp_next(&event);
+  type = as_text(*event);
+  mp_next(event);
   std::span<const Member> members;
   if (type == "BlockStored") {
     members = kStored;
   } else if (type == "BlockRemoved") {
     members = kRemoved;
   }
-  for (std::size_t i = 0; i < std::min<std::size_t>(members.size(), size - 1); ++i) {
-    this->*members[i] = mp_typeof(*event) == MP_NIL ? nullptr : event;
-    mp_next(&event);
+  for (std::size_t i = 0; i + 1 < size; ++i) {
+    if (i < members.size()) {
+      this->*members[i] = mp_typeof(**event) == MP_NIL ? nullptr : *event;
+    }
+    mp_next(event);
   }
   if (lora_name != nullptr && mp_typeof(*lora_name) == MP_MAP) {
     // SGLang's arrays carry a map of metadata here.
     KvEventFields metadata;
-    metadata.read_map(lora_name);
+    metadata.read_map(&lora_name);
     salt = metadata.salt;
     session = metadata.session;
     lora_name = nullptr;

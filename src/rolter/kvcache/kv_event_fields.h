@@ -23,12 +23,13 @@ struct KvEventFields {
 
   using Member = const char* KvEventFields::*;
 
-  /// Finds the values of a map or a positional array; false when it is neither, or has no tag.
-  [[nodiscard]] bool read(const char* event);
+  /// Finds the values of a map or a positional array and moves past it; false when it is neither,
+  /// or has no tag.
+  [[nodiscard]] bool read(const char** event);
 
  private:
-  bool read_map(const char* event);
-  bool read_array(const char* event);
+  bool read_map(const char** event);
+  bool read_array(const char** event);
 };
 
 }  // namespace rolter::kvcache

@@ -1,7 +1,7 @@
 #include "rolter/kvcache/stream_blocks.h"
 
 #include <algorithm>
-#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "rolter/kvcache/stream_eviction.h"
@@ -146,7 +146,11 @@ bool StreamBlocks::attach(const BlockStored& event, std::size_t first, Base base
     writer.table().prefetch_slot(key);
     keys_[i - first] = key;
   }
+  constexpr std::size_t kAhead = 4;
   for (std::size_t i = first; i < count; ++i) {
+    if (i + kAhead < count) {
+      std::ignore = writer.table().prefetch_node(keys_[i + kAhead - first]);
+    }
     if (!add_copies(event.hashes[i], 1, keys_[i - first], base, writer)) {
       while (i-- > first) {
         remove_copy(position_of(event.hashes[i]), writer);
@@ -186,8 +190,11 @@ bool StreamBlocks::add_copies(EngineHash hash, std::uint32_t copies, ChainKey ke
                               TableWriter& writer) {
   const std::uint32_t age = age_now();
   ++store_clock_;
-  if (const std::size_t known = position_of(hash); known != blocks_.kNone) {
-    EngineBlock& block = blocks_[known];
+  const std::size_t position =
+      blocks_.probe(EngineBlock::spread_of(hash),
+                    [hash](const EngineBlock& block) { return block.hash == hash; });
+  if (!blocks_[position].vacant()) {
+    EngineBlock& block = blocks_[position];
     if (writer.table().key(block.node) != key) {
       return false;
     }
@@ -203,7 +210,7 @@ bool StreamBlocks::add_copies(EngineHash hash, std::uint32_t copies, ChainKey ke
   EngineBlock block{.hash = hash, .node = node};
   block.copies = std::min(EngineBlock::kMaxCopies, copies);
   block.age = age;
-  blocks_.insert(block);
+  blocks_.insert_at(position, block);
   return true;
 }
 
@@ -239,7 +246,12 @@ void StreamBlocks::removed(const BlockRemoved& event, TableWriter& writer) {
     ++counters_.ignored_events;
     return;
   }
-  for (const EngineHash hash : event.hashes) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t i = 0; i < event.hashes.size(); ++i) {
+    if (i + kAhead < event.hashes.size()) {
+      blocks_.prefetch(EngineBlock::spread_of(event.hashes[i + kAhead]));
+    }
+    const EngineHash hash = event.hashes[i];
     if (const std::size_t position = position_of(hash); position != blocks_.kNone) {
       remove_copy(position, writer);
       ++counters_.removed;

@@ -62,7 +62,7 @@ class BlockListener {
   virtual void on_cleared(StreamId stream) = 0;
 };
 
-/// One block as one stream knows it: 16 bytes, 20 to 25 with the empty slots around it.
+/// One block as one stream knows it: 16 bytes, 21 to 27 with the empty slots around it.
 struct EngineBlock {
   EngineHash hash{};
   NodeId node = kNoNode;
@@ -146,7 +146,7 @@ class StreamBlocks {
   StreamId id_;
   StreamOptions options_;
   BlockListener* listener_;  // may be null
-  FlatTable<EngineBlock> blocks_;
+  FlatTable<EngineBlock, FlatTableShape{.group = 64 / sizeof(EngineBlock)}> blocks_;
   // Further hashes of this stream with a key that one has already: engines before vLLM 0.16 do not
   // publish salts, so chains that differ only there look equal. Usually empty.
   absl::flat_hash_map<NodeId, std::uint32_t> aliases_;
