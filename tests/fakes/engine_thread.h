@@ -29,6 +29,8 @@ class EngineThread {
   /// Runs `work` on the loop and waits for it: the only way to touch an engine.
   void run(const std::function<void()>& work);
 
+  [[nodiscard]] http::Loop& loop() { return loop_; }
+
   /// Waits until nothing of the engine runs, and destroys it.
   void await_closed(simulator::SimEngine& engine);
 

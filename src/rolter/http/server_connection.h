@@ -45,6 +45,9 @@ class ServerConnection {
   [[nodiscard]] Task<Result<void>> send(Gather out);
   [[nodiscard]] Stream& stream() { return stream_; }
 
+  /// From the next read_head() on.
+  void set_idle_timeout(Duration timeout) { limits_.idle_timeout = timeout; }
+
   /// Waiting for a request of which nothing has come.
   [[nodiscard]] bool idle() const { return idle_; }
 

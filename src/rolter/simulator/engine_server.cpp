@@ -78,7 +78,7 @@ http::Task<> EngineServer::serve(http::Socket socket) {
   http::ServerConnection connection(service_.loop(), std::move(socket), limits);
   const auto entry = open_.insert(open_.end(), Open{&connection, false});
   while (co_await serve_request(connection, *entry)) {
-    limits.idle_timeout = service_.options().keep_alive;
+    connection.set_idle_timeout(service_.options().keep_alive);
     if (closing_) {
       break;
     }

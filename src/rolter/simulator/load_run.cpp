@@ -1,0 +1,132 @@
+#include "rolter/simulator/load_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "rolter/simulator/json_writer.h"
+
+namespace rolter::simulator {
+namespace {
+
+constexpr double kArrivalSeconds = 2.0;
+
+double exponential(Rng& rng, double mean) {
+  return -std::log1p(-uniform_unit(rng)) * mean;
+}
+
+}  // namespace
+
+LoadRun::LoadRun(http::Loop& loop, http::TaskScope& scope, const http::Endpoint& gateway,
+                 std::string model)
+    : loop_(loop), scope_(scope), client_(loop, gateway), model_(std::move(model)) {}
+
+void LoadRun::start_users(const ChatWorkload& workload, std::size_t users, double think_s,
+                          std::uint64_t seed) {
+  for (std::size_t i = 0; i < users; ++i) {
+    const double arrive_s = kArrivalSeconds * static_cast<double>(i) / static_cast<double>(users);
+    scope_.spawn("user", user(workload, Rng(seed + i), arrive_s, think_s));
+  }
+}
+
+http::Task<> LoadRun::user(const ChatWorkload& workload, Rng rng, double arrive_s, double think_s) {
+  if (!co_await pause(arrive_s)) {
+    co_return;
+  }
+  while (true) {
+    std::vector<Turn> turns = {workload.system_turn(rng)};
+    // The first conversations are already under way, so that turns do not come in step.
+    const std::size_t left = 1 + uniform_index(rng, workload.shape().turns);
+    for (std::size_t turn = 0; turn < left; ++turn) {
+      turns.push_back(workload.question(rng));
+      CallOutcome answer =
+          co_await call("/v1/chat/completions", workload.request_body(model_, turns));
+      turns.push_back({"assistant", std::move(answer.text)});
+      if (!co_await pause(exponential(rng, think_s))) {
+        co_return;
+      }
+      if (!answer.complete) {
+        break;
+      }
+    }
+  }
+}
+
+void LoadRun::start_trace(const std::vector<TraceChain>& chains, double speedup) {
+  scope_.spawn("trace", play(chains, speedup));
+}
+
+http::Task<> LoadRun::play(const std::vector<TraceChain>& chains, double speedup) {
+  const TimePoint begun = loop_.now();
+  for (const TraceChain& chain : chains) {
+    const std::chrono::duration<double> past = loop_.now() - begun;
+    const double wait_s = (chain.start_s - chains.front().start_s) / speedup - past.count();
+    if (wait_s > 0.0 && !co_await pause(wait_s)) {
+      break;
+    }
+    scope_.spawn("chain", play_chain(chain, speedup));
+  }
+}
+
+http::Task<> LoadRun::play_chain(const TraceChain& chain, double speedup) {
+  for (const TraceCall& next : chain.calls) {
+    if (!co_await pause(next.delay_s / speedup)) {
+      break;
+    }
+    JsonWriter json;
+    json.object().text("model", model_).flag("stream", true).flag("ignore_eos", true);
+    json.number("max_tokens", shrunk_output(next)).text("prompt", shrunk_prompt(next));
+    (void)co_await call("/v1/completions", json.end().take());
+  }
+}
+
+http::Task<CallOutcome> LoadRun::call(std::string path, std::string body) {
+  ++result_.in_flight;
+  CallOutcome outcome = co_await client_.post(std::move(path), std::move(body));
+  --result_.in_flight;
+  if (aborted_) {
+    co_return outcome;
+  }
+  if (outcome.complete && outcome.status == 200) {
+    ++result_.requests;
+    if (outcome.first_token) {
+      const std::chrono::duration<double> first = *outcome.first_token;
+      result_.first_token_s.push_back(first.count());
+    }
+  } else if (outcome.status == 429 || outcome.status == 503) {
+    ++result_.refused;
+  } else {
+    ++result_.errors;
+    result_.last_failure =
+        outcome.failure.empty() ? "status " + std::to_string(outcome.status) : outcome.failure;
+  }
+  co_return outcome;
+}
+
+http::Task<bool> LoadRun::pause(double seconds) {
+  const TimePoint until =
+      loop_.now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  Wakeup alarm(loop_);
+  pauses_.push_back(&alarm);
+  while (!stopped_ && loop_.now() < until) {
+    co_await alarm.wait(until);
+  }
+  std::erase(pauses_, &alarm);
+  co_return !stopped_;
+}
+
+void LoadRun::stop() {
+  stopped_ = true;
+  for (Wakeup* pause : pauses_) {
+    pause->notify();
+  }
+}
+
+void LoadRun::abort() {
+  aborted_ = true;
+  stop();
+  client_.abort();
+}
+
+}  // namespace rolter::simulator

@@ -1,0 +1,150 @@
+#include "rolter/simulator/trace.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "rolter/base/random.h"
+
+namespace rolter::simulator {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr double kTimestampTickSeconds = 3.0;
+constexpr std::size_t kShrunkBlockTokens = kTraceBlockTokens / kTraceShrink;
+
+/// The members both formats have; false when one is missing.
+bool read_call(const dom::element& line, TraceCall& call) {
+  std::uint64_t input = 0;
+  std::uint64_t output = 0;
+  dom::array ids;
+  if (line["input_length"].get(input) != simdjson::SUCCESS ||
+      line["output_length"].get(output) != simdjson::SUCCESS ||
+      line["hash_ids"].get(ids) != simdjson::SUCCESS) {
+    return false;
+  }
+  call.input_tokens = input;
+  call.output_tokens = output;
+  for (const dom::element id : ids) {
+    std::uint64_t value = 0;
+    if (id.get(value) != simdjson::SUCCESS) {
+      return false;
+    }
+    call.blocks.push_back(static_cast<std::uint32_t>(value));
+  }
+  return true;
+}
+
+class TraceReader {
+ public:
+  explicit TraceReader(const TraceTiming& timing) : timing_(timing), rng_(timing.seed) {}
+
+  /// False when the line is in neither format.
+  bool add(const dom::element& line) {
+    TraceCall call;
+    if (!line.is_object() || !read_call(line, call)) {
+      return false;
+    }
+    std::string_view session;
+    if (line["session_id"].get(session) == simdjson::SUCCESS) {
+      return add_to_session(line, std::string(session), std::move(call));
+    }
+    double timestamp_ms = 0.0;
+    if (line["timestamp"].get(timestamp_ms) != simdjson::SUCCESS) {
+      return false;
+    }
+    TraceChain& chain = chains_.emplace_back();
+    chain.start_s = timestamp_ms / 1000.0 + uniform_unit(rng_) * kTimestampTickSeconds;
+    chain.calls.push_back(std::move(call));
+    return true;
+  }
+
+  std::vector<TraceChain> finish() {
+    std::ranges::sort(chains_, {}, &TraceChain::start_s);
+    return std::move(chains_);
+  }
+
+ private:
+  bool add_to_session(const dom::element& line, const std::string& session, TraceCall call) {
+    std::int64_t stream = 0;
+    double delay_ms = 0.0;
+    if (line["stream"].get(stream) != simdjson::SUCCESS ||
+        line["delay_ms"].get(delay_ms) != simdjson::SUCCESS) {
+      return false;
+    }
+    call.delay_s = std::min(delay_ms / 1000.0, kLongestThinkSeconds);
+    if (!session_starts_.contains(session)) {
+      next_start_ += -std::log1p(-uniform_unit(rng_)) / timing_.sessions_per_s;
+      session_starts_.emplace(session, next_start_);
+    }
+    const auto [position, added] =
+        chain_of_.emplace(session + "/" + std::to_string(stream), chains_.size());
+    if (added) {
+      chains_.emplace_back().start_s = session_starts_[session];
+    }
+    chains_[position->second].calls.push_back(std::move(call));
+    return true;
+  }
+
+  TraceTiming timing_;
+  Rng rng_;
+  std::vector<TraceChain> chains_;
+  absl::flat_hash_map<std::string, double> session_starts_;
+  absl::flat_hash_map<std::string, std::size_t> chain_of_;
+  double next_start_ = 0.0;
+};
+
+}  // namespace
+
+Result<std::vector<TraceChain>> read_trace(std::string_view json_lines, const TraceTiming& timing) {
+  TraceReader reader(timing);
+  dom::parser parser;
+  for (std::size_t number = 1; !json_lines.empty(); ++number) {
+    const std::string_view line = json_lines.substr(0, json_lines.find('\n'));
+    json_lines.remove_prefix(std::min(json_lines.size(), line.size() + 1));
+    if (line.empty()) {
+      continue;
+    }
+    dom::element value;
+    const bool is_json = parser.parse(line.data(), line.size()).get(value) == simdjson::SUCCESS;
+    if ((!is_json || !reader.add(value)) && number > 1) {
+      return fail(ErrorKind::kInvalidInput,
+                  "line " + std::to_string(number) +
+                      " of the trace is neither Mooncake's (timestamp, input_length, "
+                      "output_length, hash_ids) nor a session's (session_id, stream, delay_ms)");
+    }
+  }
+  std::vector<TraceChain> chains = reader.finish();
+  if (chains.empty()) {
+    return fail(ErrorKind::kInvalidInput, "the trace has no request");
+  }
+  return chains;
+}
+
+std::string shrunk_prompt(const TraceCall& call) {
+  const std::size_t tokens = std::max<std::size_t>(call.input_tokens / kTraceShrink, 1);
+  std::string text;
+  for (std::size_t i = 0; i * kShrunkBlockTokens < tokens; ++i) {
+    // A prompt may be a little longer than its blocks; the rest is nobody else's.
+    const std::uint64_t id = i < call.blocks.size() ? call.blocks[i] : ~std::uint64_t{i};
+    Rng rng(id);
+    const std::size_t words = std::min(kShrunkBlockTokens, tokens - i * kShrunkBlockTokens);
+    for (std::size_t word = 0; word < words; ++word) {
+      text.push_back(' ');
+      for (int letter = 0; letter < 3; ++letter) {
+        text.push_back(static_cast<char>('a' + uniform_index(rng, 26)));
+      }
+    }
+  }
+  return text;
+}
+
+std::size_t shrunk_output(const TraceCall& call) {
+  return std::max<std::size_t>(call.output_tokens / kTraceShrink, 1);
+}
+
+}  // namespace rolter::simulator
