@@ -272,7 +272,7 @@ void Forwarding::report(Try& now, const Failure& failure) {
                          loop_.loop.now());
   if (changed.any()) {
     may_cool_ = may_cool_ && !changed.cooled_for;
-    loop_.recorder.replica_changed(provider(now).name, changed);
+    loop_.recorder.replica_changed(state_, targets().targets[now.target].provider, changed);
   }
 }
 

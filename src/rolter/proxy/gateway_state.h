@@ -22,6 +22,13 @@
 
 namespace rolter::proxy {
 
+/// Another server that belongs to a provider.
+struct SideServer {
+  std::string host_field;  // "Host: h:8001\r\n"
+  std::shared_ptr<http::AddressCell> addresses;
+  http::EgressCheck egress;
+};
+
 /// A provider as the data path needs it: everything that can be is rendered in advance.
 struct Provider {
   std::string name;
@@ -31,6 +38,7 @@ struct Provider {
   bool replaces_authorization = false;
   std::shared_ptr<http::AddressCell> addresses;
   http::EgressCheck egress;
+  std::optional<SideServer> lmcache{};
 };
 
 struct Route {

@@ -14,7 +14,9 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual void request_ended(const GatewayState& state, const RequestFacts& facts) = 0;
-  virtual void replica_changed(std::string_view provider, const cluster::Transition& change) = 0;
+  /// `provider` as Config::providers.
+  virtual void replica_changed(const GatewayState& state, std::size_t provider,
+                               const cluster::Transition& change) = 0;
   virtual void attempt_failed(const GatewayState& state, std::size_t route, std::size_t target,
                               cluster::Outcome outcome, std::string_view why) = 0;
   virtual void failed_open(const GatewayState& state, std::size_t route) = 0;

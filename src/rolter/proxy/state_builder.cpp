@@ -95,6 +95,12 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
   if (!provider.api_key.empty()) {
     made.own_fields += fmt::format("Authorization: Bearer {}\r\n", provider.api_key.reveal());
   }
+  if (provider.lmcache) {
+    const config::Url& endpoint = provider.lmcache->endpoint;
+    made.lmcache = SideServer{.host_field = host_field(endpoint),
+                              .addresses = addresses_.cell(endpoint.host, endpoint.port),
+                              .egress = egress_check(config.egress, endpoint.host)};
+  }
   for (const auto& [name, value] : provider.headers) {
     made.own_fields += fmt::format("{}: {}\r\n", name, value.reveal());
   }

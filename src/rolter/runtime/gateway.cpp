@@ -18,6 +18,7 @@ namespace rolter::runtime {
 namespace {
 
 constexpr std::chrono::seconds kFirstResolution{2};
+constexpr std::chrono::seconds kFirstScrape{2};
 constexpr std::chrono::milliseconds kHurryCheck{50};
 
 std::size_t loop_count(const config::Config& config) {
@@ -40,21 +41,14 @@ Result<http::Endpoint> listen_address(const config::Server& server) {
 
 Gateway::Gateway(config::Config config)
     : logs_(config.log),
-      metrics_(loop_count(config), metric_vocabulary(), build_info()),
+      metrics_(loop_count(config) + 1, metric_vocabulary(), build_info()),  // the last: control
       builder_(metrics_, make_seeded_rng()()),
       control_("rolter-control", clock_, logs_.app),
       resolution_(control_.loop(), control_.scope(),
                   [this](std::string_view host, const std::string& problem) {
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }),
-      probes_(control_.loop(), control_.scope(), make_seeded_rng(),
-              [this](const cluster::Replica& replica, cluster::ProbeResult result,
-                     const cluster::Transition& changed) {
-                if (changed.any()) {
-                  logs_.app.warn("provider {}: {} (probe: {})", replica.name(),
-                                 cluster::describe(changed), cluster::to_string(result));
-                }
-              }) {
+      feeds_(control_, logs_.app, loop_count(config)) {
   const std::size_t loops = loop_count(config);
   auto built = builder_.build(std::move(config), clock_.now());
   shared_ = std::make_unique<proxy::SharedState>(std::move(built.state), loops);
@@ -80,21 +74,14 @@ std::vector<feeds::ResolvedName> Gateway::names(const proxy::GatewayState& state
                      .port = provider.api_base.port,
                      .interval = provider.resolve,
                      .cell = state.providers[i].addresses});
+    if (state.providers[i].lmcache) {
+      names.push_back({.host = provider.lmcache->endpoint.host,
+                       .port = provider.lmcache->endpoint.port,
+                       .interval = provider.resolve,
+                       .cell = state.providers[i].lmcache->addresses});
+    }
   }
   return names;
-}
-
-std::vector<feeds::ProbedReplica> Gateway::probed(const proxy::GatewayState& state) const {
-  std::vector<feeds::ProbedReplica> replicas;
-  for (std::size_t i = 0; i < state.providers.size(); ++i) {
-    const proxy::Provider& provider = state.providers[i];
-    replicas.push_back({.replica = state.cluster->replicas[i],
-                        .source = {.addresses = provider.addresses,
-                                   .egress = provider.egress,
-                                   .fields = provider.host_field + provider.own_fields},
-                        .base_path = provider.base_path});
-  }
-  return replicas;
 }
 
 void Gateway::resolve_names_first() {
@@ -104,10 +91,13 @@ void Gateway::resolve_names_first() {
     resolution_.watch(names(*shared_->gateway.load()), [done] { done->set_value(); });
   });
   done->get_future().wait_for(kFirstResolution);
-  control_.run([this] {
-    const auto state = shared_->gateway.load();
-    probes_.watch(probed(*state), state->config.health, nullptr);
-  });
+}
+
+void Gateway::scrape_first() {
+  auto done = std::make_shared<std::promise<void>>();
+  control_.run(
+      [this, done] { feeds_.watch(*shared_->gateway.load(), [done] { done->set_value(); }); });
+  done->get_future().wait_for(kFirstScrape);
 }
 
 Result<void> Gateway::start() {
@@ -118,6 +108,7 @@ Result<void> Gateway::start() {
   control_.start();
   started_ = true;
   resolve_names_first();
+  scrape_first();
   for (auto& loop : loops_) {
     if (auto listening = loop->listen(*address); !listening) {
       return listening;
@@ -144,7 +135,7 @@ void Gateway::publish(proxy::StateBuilder::Built built) {
   builder_.forget(built.removed);
   control_.run([&] {
     resolution_.watch(names(*built.state), nullptr);
-    probes_.watch(probed(*built.state), built.state->config.health, nullptr);
+    feeds_.watch(*built.state, nullptr);
   });
 }
 
@@ -207,7 +198,7 @@ DrainResult Gateway::drain(const std::atomic<bool>& hurry) {
   }
   control_.post([this] {
     resolution_.stop();
-    probes_.stop();
+    feeds_.stop();
   });
   control_.join();
   return quiet ? DrainResult::kComplete : DrainResult::kCut;
@@ -217,6 +208,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) const {
   const auto state = shared_->gateway.load();
   using telemetry::Metric;
   sink.set(Metric::kConfigVersion, {}, static_cast<double>(state->version));
+  sink.set(Metric::kLogLinesDropped, {}, static_cast<double>(logs_.queue.dropped_lines()));
   sink.set(Metric::kClientConnections, {},
            static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
   const TimePoint now = clock_.now();
@@ -228,6 +220,15 @@ void Gateway::collect(telemetry::ScrapeSink& sink) const {
   }
   for (const auto& replica : state->cluster->replicas) {
     sink.set(Metric::kReplicaEligible, {replica->name()}, replica->eligible(now) ? 1 : 0);
+    if (const auto depth = replica->queued(now)) {
+      sink.set(Metric::kReplicaQueueDepth, {replica->name()}, *depth);
+    }
+    if (const auto usage = replica->kv_usage(now)) {
+      sink.set(Metric::kReplicaKvUsage, {replica->name()}, *usage);
+    }
+    if (const auto reading = replica->lmcache(now)) {
+      sink.set(Metric::kLmcacheOccupancy, {replica->name()}, reading->occupancy);
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "rolter/feeds/name_resolution.h"
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
+#include "rolter/runtime/control_feeds.h"
 #include "rolter/runtime/event_loop.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
@@ -36,7 +37,8 @@ class Gateway {
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
 
-  /// Resolves names (for at most two seconds), listens and serves. The error names the address.
+  /// Resolves names and reads the replicas' load (for at most two seconds each), listens and
+  /// serves. The error names the address.
   [[nodiscard]] Result<void> start();
 
   /// "http://H:P" of the API, with the real port when 0 was configured.
@@ -62,7 +64,7 @@ class Gateway {
   void publish(proxy::StateBuilder::Built built);
   [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
   void resolve_names_first();
-  [[nodiscard]] std::vector<feeds::ProbedReplica> probed(const proxy::GatewayState& state) const;
+  void scrape_first();
   [[nodiscard]] bool wait_until_quiet(Duration limit, const std::atomic<bool>& hurry);
   void collect(telemetry::ScrapeSink& sink) const;
 
@@ -74,7 +76,7 @@ class Gateway {
   std::unique_ptr<proxy::LocalAnswers> local_;
   LoopThread control_;
   feeds::NameResolution resolution_;
-  feeds::HealthProbes probes_;
+  ControlFeeds feeds_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   std::uint16_t port_ = 0;
   bool started_ = false;

@@ -2,6 +2,9 @@
 
 #include <chrono>
 
+#include "rolter/runtime/control_feeds.h"
+#include "rolter/runtime/vocabulary.h"
+
 namespace rolter::runtime {
 namespace {
 
@@ -9,9 +12,8 @@ double milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-telemetry::RouteMetrics& route_metrics(const proxy::GatewayState& state, std::size_t route) {
-  // The layout is shared and constant; the counters behind its pointers are this loop's to write.
-  auto& layout = const_cast<telemetry::MetricsLayout&>(*state.metrics);
+const telemetry::RouteMetrics& route_metrics(const proxy::GatewayState& state, std::size_t route) {
+  const telemetry::MetricsLayout& layout = *state.metrics;
   return route == proxy::kNoRoute ? layout.unknown_route : layout.routes[route];
 }
 
@@ -28,7 +30,7 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
   if (!facts.endpoint) {
     return;
   }
-  telemetry::RouteMetrics& route = route_metrics(state, facts.route);
+  const telemetry::RouteMetrics& route = route_metrics(state, facts.route);
   telemetry::TargetCounters& target =
       (facts.sent ? route.targets[facts.target] : route.no_target)->on(loop_);
   target.answered(facts.status == 0 ? 499 : facts.status);
@@ -75,8 +77,10 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
        .duration = facts.duration});
 }
 
-void LoopRecorder::replica_changed(std::string_view provider, const cluster::Transition& change) {
-  app_log_.warn("provider {}: {}", provider, cluster::describe(change));
+void LoopRecorder::replica_changed(const proxy::GatewayState& state, std::size_t provider,
+                                   const cluster::Transition& change) {
+  count_transition(state.metrics->providers[provider]->on(loop_), change);
+  app_log_.warn("provider {}: {}", state.providers[provider].name, cluster::describe(change));
 }
 
 void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t route,
@@ -89,6 +93,7 @@ void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t 
 }
 
 void LoopRecorder::failed_open(const proxy::GatewayState& state, std::size_t route) {
+  route_metrics(state, route).route->on(loop_).fallbacks[kFailOpenWord].add();
   app_log_.warn("route {}: no target is eligible, all that are not drained are tried",
                 state.routes[route].model);
 }

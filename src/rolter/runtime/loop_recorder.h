@@ -26,7 +26,8 @@ class LoopRecorder final : public proxy::Recorder {
   void flush() { access_log_.flush(); }
 
   void request_ended(const proxy::GatewayState& state, const proxy::RequestFacts& facts) override;
-  void replica_changed(std::string_view provider, const cluster::Transition& change) override;
+  void replica_changed(const proxy::GatewayState& state, std::size_t provider,
+                       const cluster::Transition& change) override;
   void attempt_failed(const proxy::GatewayState& state, std::size_t route, std::size_t target,
                       cluster::Outcome outcome, std::string_view why) override;
   void failed_open(const proxy::GatewayState& state, std::size_t route) override;

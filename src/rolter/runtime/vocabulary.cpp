@@ -7,6 +7,21 @@
 namespace rolter::runtime {
 namespace {
 
+/// Neither served, nor ended by the client or by us.
+bool is_upstream_error(cluster::Outcome outcome) {
+  using cluster::Outcome;
+  switch (outcome) {
+    case Outcome::kServed:
+    case Outcome::kClientFault:
+    case Outcome::kClientGone:
+    case Outcome::kStaleConnection:
+    case Outcome::kAbandoned:
+      return false;
+    default:
+      return true;
+  }
+}
+
 template <typename Enum>
 std::vector<std::string_view> words(Enum last) {
   std::vector<std::string_view> all;
@@ -22,9 +37,8 @@ telemetry::Vocabulary metric_vocabulary() {
   telemetry::Vocabulary vocabulary;
   for (std::size_t i = 0; i < cluster::kOutcomeCount; ++i) {
     const auto outcome = static_cast<cluster::Outcome>(i);
-    // A served request is no error.
-    vocabulary.errors.push_back(outcome == cluster::Outcome::kServed ? std::string_view()
-                                                                     : to_string(outcome));
+    vocabulary.errors.push_back(is_upstream_error(outcome) ? to_string(outcome)
+                                                           : std::string_view());
   }
   vocabulary.reasons = words(balance::Reason::kHash);
   vocabulary.fallbacks = {"fail_open"};

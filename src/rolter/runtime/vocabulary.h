@@ -1,8 +1,13 @@
 #pragma once
 
+#include <cstddef>
+
 #include "rolter/telemetry/metrics_registry.h"
 
 namespace rolter::runtime {
+
+/// Positions in Vocabulary::fallbacks.
+inline constexpr std::size_t kFailOpenWord = 0;
 
 /// The words of the metrics' labels, from the enums that they stand for.
 [[nodiscard]] telemetry::Vocabulary metric_vocabulary();

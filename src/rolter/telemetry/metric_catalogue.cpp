@@ -27,7 +27,7 @@ constexpr std::array<MetricDefinition, kMetricCount> kCatalogue{{
      "rolter_upstream_errors_total",
      kCounter,
      {"route", "target", "error"},
-     "Attempts that ended in a failure of the replica, by kind."},
+     "Attempts that ended in an error of the replica, by kind."},
     {Metric::kRetries,
      "rolter_retries_total",
      kCounter,
