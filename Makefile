@@ -64,7 +64,7 @@ lint-some:
 
 asan tsan:
 	$(step) 'install what is missing' tools/install-deps build test check
-	$(call built,$@)
+	$(call built,$@,sanitized_tests)
 	$(step) '$@: unit, integration and scenario tests' $(ctest) --test-dir build/$@ -L 'unit|integration|scenario'
 
 fuzz-smoke:

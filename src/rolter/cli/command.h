@@ -9,6 +9,7 @@ namespace rolter::cli {
 /// Each command adds itself to the application; its callback sets `exit_code`.
 void add_serve(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_demo(CLI::App& app, int& exit_code);
 void add_sim_engine(CLI::App& app, int& exit_code);
 
 }  // namespace rolter::cli

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   rolter::cli::add_serve(app, exit_code);
   rolter::cli::add_check(app, exit_code);
+  rolter::cli::add_demo(app, exit_code);
   rolter::cli::add_sim_engine(app, exit_code);
   try {
     app.parse(argc, argv);
