@@ -8,7 +8,6 @@
 
 #include "rolter/base/error.h"
 #include "rolter/config/config.h"
-#include "rolter/feeds/health_probe.h"
 #include "rolter/feeds/name_resolution.h"
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
