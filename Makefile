@@ -19,14 +19,15 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test check check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak format clean
 
 help:
 	@echo 'make build   build/release/rolter, the optimised binary'
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
-	@echo 'make check   format, lint, rules, sanitizers, short fuzzing, bench smoke'
+	@echo 'make check   format, rules, budgets, bench smoke'
+	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
 	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak    the long tests that `make test` leaves out'
@@ -47,7 +48,9 @@ test:
 	$(call built,dev)
 	$(step) 'all tests' $(ctest) --test-dir build/dev -LE soak
 
-check: check-fast lint-some asan tsan fuzz-smoke bench-smoke
+check: check-fast bench-smoke
+
+check-deep: lint-some asan tsan fuzz-smoke
 
 check-fast:
 	$(step) 'install what is missing' tools/install-deps build test check
