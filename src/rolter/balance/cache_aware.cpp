@@ -13,11 +13,11 @@ double share_of(const PickInput& in, std::size_t matched_bytes) {
   return length == 0 ? 0.0 : static_cast<double>(matched_bytes) / static_cast<double>(length);
 }
 
-void explain(const PickInput& in, const PerCandidate<std::size_t>& matched,
-             std::vector<Score>& scores) {
+void explain(const PickInput& in, const RoutePrefixes& prefixes, std::vector<Score>& scores) {
+  const RoutePrefixes::All all = prefixes.match(in);
   for (std::size_t i = 0; i < in.eligible.size(); ++i) {
     const Candidate& candidate = in.eligible[i];
-    const double share = share_of(in, matched[i]);
+    const double share = share_of(in, all.bytes[i]);
     scores.push_back({.target = candidate.target,
                       .matched = share,
                       .total = share,
@@ -31,45 +31,45 @@ CacheAware::CacheAware(CacheAwareSettings settings, RoutePrefixes prefixes)
     : settings_(settings), prefixes_(std::move(prefixes)) {}
 
 Decision CacheAware::pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) {
-  PerCandidate<std::size_t> matched;
-  prefixes_.match(in, scores == nullptr ? RoutePrefixes::Scope::kBest : RoutePrefixes::Scope::kAll,
-                  matched);
   if (scores != nullptr) {
-    explain(in, matched, *scores);
+    explain(in, prefixes_, *scores);
   }
-  if (in.eligible.size() == 1) {
-    return decide(in, 0, Reason::kOnlyOne, matched.front());
-  }
-  if (in.prompt.text.empty()) {
-    return pick_least_loaded(in, rng, Reason::kNoPrompt);
-  }
-  Choices choices = Choices::all(in.eligible.size());
-  choices.keep_greatest([&](std::size_t i) { return matched[i]; });
-  if (!is_match(in, matched[choices.front()])) {
-    return pick_least_loaded(in, rng, Reason::kBelowThreshold);
-  }
-  choices.keep_least([&](std::size_t i) { return in.eligible[i].in_flight; });
-  const std::size_t warmest = choices.pick(rng);
-  if (settings_.overload.is_overloaded(in.eligible[warmest].in_flight,
-                                       least_in_flight(in.eligible))) {
-    return pick_least_loaded(in, rng, Reason::kOverloaded);
-  }
-  return decide(in, warmest, Reason::kPrefix, matched[warmest]);
+  RoutePrefixes::Best best = prefixes_.match_best(in);
+  const Choice choice = choose(in, rng, best);
+  const Candidate& chosen = in.eligible[choice.position];
+  const std::size_t bytes =
+      choice.reason == Reason::kPrefix ? best.bytes : prefixes_.match_one(in, chosen);
+  return {.target = chosen.target,
+          .reason = choice.reason,
+          .matched = share_of(in, bytes),
+          .matched_units = bytes,
+          .trace = best.trace};
 }
 
 Record CacheAware::record(const PickInput& in, const Candidate& chosen) {
   return prefixes_.record(in, chosen);
 }
 
-Decision CacheAware::decide(const PickInput& in, std::size_t position, Reason reason,
-                            std::size_t matched_bytes) const {
-  return {.target = in.eligible[position].target,
-          .reason = reason,
-          .matched = share_of(in, matched_bytes),
-          .matched_units = matched_bytes};
+CacheAware::Choice CacheAware::choose(const PickInput& in, Rng& rng,
+                                      RoutePrefixes::Best& best) const {
+  if (in.eligible.size() == 1) {
+    return {0, Reason::kOnlyOne};
+  }
+  if (in.prompt.text.empty()) {
+    return {least_loaded(in, rng), Reason::kNoPrompt};
+  }
+  if (!is_match(in, best.bytes)) {
+    return {least_loaded(in, rng), Reason::kBelowThreshold};
+  }
+  best.holders.keep_least([&](std::size_t i) { return in.eligible[i].in_flight; });
+  const std::size_t warmest = best.holders.pick(rng);
+  if (is_overloaded(settings_.overload, in.eligible, warmest)) {
+    return {least_loaded(in, rng), Reason::kOverloaded};
+  }
+  return {warmest, Reason::kPrefix};
 }
 
-Decision CacheAware::pick_least_loaded(const PickInput& in, Rng& rng, Reason reason) const {
+std::size_t CacheAware::least_loaded(const PickInput& in, Rng& rng) const {
   Choices choices = open_to_misses(in.eligible, rng);
   choices.keep_least([&](std::size_t i) { return in.eligible[i].in_flight; });
   if (choices.size() > 1) {
@@ -77,8 +77,7 @@ Decision CacheAware::pick_least_loaded(const PickInput& in, Rng& rng, Reason rea
     prefixes_.held_bytes(in, choices, held);
     choices.keep_least([&](std::size_t i) { return held[i]; });
   }
-  const std::size_t chosen = choices.pick(rng);
-  return decide(in, chosen, reason, prefixes_.match(in, in.eligible[chosen]));
+  return choices.pick(rng);
 }
 
 bool CacheAware::is_match(const PickInput& in, std::size_t matched_bytes) const {

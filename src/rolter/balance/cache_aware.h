@@ -32,9 +32,12 @@ class CacheAware final : public Strategy {
   Record record(const PickInput& in, const Candidate& chosen) override;
 
  private:
-  [[nodiscard]] Decision decide(const PickInput& in, std::size_t position, Reason reason,
-                                std::size_t matched_bytes) const;
-  [[nodiscard]] Decision pick_least_loaded(const PickInput& in, Rng& rng, Reason reason) const;
+  struct Choice {
+    std::size_t position;  // in PickInput::eligible
+    Reason reason;
+  };
+  [[nodiscard]] Choice choose(const PickInput& in, Rng& rng, RoutePrefixes::Best& best) const;
+  [[nodiscard]] std::size_t least_loaded(const PickInput& in, Rng& rng) const;
   [[nodiscard]] bool is_match(const PickInput& in, std::size_t matched_bytes) const;
 
   CacheAwareSettings settings_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "rolter/base/random.h"
 
@@ -18,11 +19,14 @@ inline constexpr std::size_t kUsualTargets = 128;
 template <typename T>
 using PerCandidate = absl::InlinedVector<T, kUsualTargets>;
 
-/// Positions in PickInput::eligible that are still in the running, ascending. Rules narrow them one
-/// after the other ("the best match, of those the least loaded, of those any"). Never empty once
+/// Positions in PickInput::eligible that are still in the running. Rules narrow them one after the
+/// other ("the best match, of those the least loaded, of those any"). Never empty once
 /// made from something that is not.
 class Choices {
  public:
+  Choices() = default;
+  explicit Choices(PerCandidate<std::uint32_t> positions) : positions_(std::move(positions)) {}
+
   /// Positions 0 .. count-1.
   static Choices all(std::size_t count) {
     Choices choices;

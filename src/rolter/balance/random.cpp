@@ -9,7 +9,7 @@ Decision Random::pick(const PickInput& in, Rng& rng, std::vector<Score>* scores)
     }
   }
   const std::size_t chosen = uniform_index(rng, in.eligible.size());
-  return {.target = in.eligible[chosen].target, .reason = Reason::kRandom};
+  return {.target = in.eligible[chosen].target, .reason = unless_only(in, Reason::kRandom)};
 }
 
 }  // namespace rolter::balance

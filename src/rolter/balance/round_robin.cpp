@@ -12,7 +12,7 @@ Decision RoundRobin::pick(const PickInput& in, Rng& /*rng*/, std::vector<Score>*
       scores->push_back({.target = in.eligible[i].target, .total = i == chosen ? 1.0 : 0.0});
     }
   }
-  return {.target = in.eligible[chosen].target, .reason = Reason::kRoundRobin};
+  return {.target = in.eligible[chosen].target, .reason = unless_only(in, Reason::kRoundRobin)};
 }
 
 }  // namespace rolter::balance

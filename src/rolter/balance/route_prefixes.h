@@ -19,10 +19,23 @@ class RoutePrefixes {
   /// routes and with the registry, since a reload replaces routes while requests are under way.
   explicit RoutePrefixes(std::vector<std::shared_ptr<kvcache::PrefixTree>> trees);
 
+  /// The longest match among the eligible targets and who has it (nobody when `bytes` is 0).
+  struct Best {
+    std::size_t bytes = 0;
+    Choices holders;
+    kvcache::PrefixTree::Trace trace = {};
+  };
+  [[nodiscard]] Best match_best(const PickInput& in) const;
+
   /// Leading bytes of the prompt held for each eligible target.
-  using Scope = kvcache::PrefixTree::Scope;
-  void match(const PickInput& in, Scope scope, PerCandidate<std::size_t>& matched_bytes) const;
-  [[nodiscard]] std::size_t match(const PickInput& in, const Candidate& candidate) const;
+  struct All {
+    PerCandidate<std::size_t> bytes;
+    kvcache::PrefixTree::Trace trace = {};
+  };
+  [[nodiscard]] All match(const PickInput& in) const;
+
+  /// For one of them.
+  [[nodiscard]] std::size_t match_one(const PickInput& in, const Candidate& candidate) const;
 
   /// How warm each of the choices is: the distinct bytes held for it. The others' values are left.
   void held_bytes(const PickInput& in, const Choices& choices,
@@ -41,8 +54,12 @@ class RoutePrefixes {
     std::shared_ptr<kvcache::PrefixTree> tree_;
   };
 
-  void match_within(const Tree& tree, const PickInput& in, Scope scope,
-                    PerCandidate<std::size_t>& matched_bytes) const;
+  /// The eligible targets that one tree knows: positions in PickInput::eligible and replicas.
+  struct Members {
+    PerCandidate<std::uint32_t> positions;
+    PerCandidate<ReplicaSlot> replicas;
+  };
+  [[nodiscard]] Members members_of(const Tree& tree, const PickInput& in) const;
 
   std::vector<std::unique_ptr<Tree>> distinct_;
   std::vector<Tree*> by_target_;

@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include "rolter/balance/cache_aware.h"
+#include "rolter/balance/consistent_hash.h"
 #include "rolter/balance/least_load.h"
+#include "rolter/balance/pipeline.h"
+#include "rolter/balance/power_of_two.h"
 #include "rolter/balance/random.h"
 #include "rolter/balance/round_robin.h"
+#include "rolter/balance/scorers.h"
 #include "rolter/balance/weighted.h"
 
 namespace rolter::balance {
@@ -40,24 +46,51 @@ std::unique_ptr<Strategy> make_cache_aware(const StrategyParts& parts) {
       prefixes_of(parts));
 }
 
+std::unique_ptr<Strategy> make_pipeline(const StrategyParts& parts) {
+  return std::make_unique<Pipeline>(
+      Pipeline::Parts{.scorers = make_pipeline_scorers(parts.route.weights),
+                      .prefixes = prefixes_of(parts),
+                      .sessions = parts.sessions.find(parts.route.model),
+                      .overload = overload_of(parts.route)});
+}
+
+std::unique_ptr<Strategy> make_consistent_hash(const StrategyParts& parts) {
+  std::vector<std::string> labels;
+  for (const cluster::RouteTarget& target : parts.targets) {
+    labels.push_back(target.label);
+  }
+  return std::make_unique<ConsistentHash>(labels, overload_of(parts.route));
+}
+
+/// What a strategy remembers beyond a reload.
+enum class Memory : std::uint8_t { kNone, kPrefixes, kPrefixesAndSessions };
+
 /// One row per strategy; its name in the configuration is config::kStrategies'.
 struct Row {
   StrategyKind kind;
-  bool uses_prefix_tree;
+  Memory memory;
   std::unique_ptr<Strategy> (*make)(const StrategyParts& parts);
 };
 
 constexpr auto kRows = std::to_array<Row>({
-    {StrategyKind::kCacheAware, true, make_cache_aware},
-    {StrategyKind::kRoundRobin, false, make_plain<RoundRobin>},
-    {StrategyKind::kRandom, false, make_plain<Random>},
-    {StrategyKind::kLeastLoad, false, make_plain<LeastLoad>},
-    {StrategyKind::kWeighted, false, make_plain<Weighted>},
+    {StrategyKind::kCacheAware, Memory::kPrefixes, make_cache_aware},
+    {StrategyKind::kPipeline, Memory::kPrefixesAndSessions, make_pipeline},
+    {StrategyKind::kRoundRobin, Memory::kNone, make_plain<RoundRobin>},
+    {StrategyKind::kRandom, Memory::kNone, make_plain<Random>},
+    {StrategyKind::kLeastLoad, Memory::kNone, make_plain<LeastLoad>},
+    {StrategyKind::kWeighted, Memory::kNone, make_plain<Weighted>},
+    {StrategyKind::kPowerOfTwo, Memory::kNone, make_plain<PowerOfTwo>},
+    {StrategyKind::kConsistentHash, Memory::kNone, make_consistent_hash},
 });
 
 const Row* row_of(StrategyKind kind) {
   const auto row = std::ranges::find(kRows, kind, &Row::kind);
   return row == kRows.end() ? nullptr : &*row;
+}
+
+Memory memory_of(const config::Route& route) {
+  const Row* const row = row_of(route.strategy);
+  return row == nullptr ? Memory::kNone : row->memory;
 }
 
 }  // namespace
@@ -70,14 +103,25 @@ std::unique_ptr<Strategy> make_strategy(const StrategyParts& parts) {
 std::vector<kvcache::PrefixTrees::Demand> prefix_tree_demands(const config::Config& config) {
   std::vector<kvcache::PrefixTrees::Demand> demands;
   for (const config::Route& route : config.routes) {
-    const Row* const row = row_of(route.strategy);
-    if (row == nullptr || !row->uses_prefix_tree) {
+    if (memory_of(route) == Memory::kNone) {
       continue;
     }
     for (const config::RouteTarget& target : route.targets) {
       demands.push_back({.model = target.model,
                          .limits = {.max_nodes_per_replica = route.max_nodes,
                                     .max_index_bytes = route.max_index_bytes}});
+    }
+  }
+  return demands;
+}
+
+std::vector<SessionTables::Demand> session_table_demands(const config::Config& config) {
+  std::vector<SessionTables::Demand> demands;
+  for (const config::Route& route : config.routes) {
+    if (memory_of(route) == Memory::kPrefixesAndSessions) {
+      demands.push_back({.route = route.model,
+                         .limits = {.max_sessions = std::max<std::size_t>(route.max_sessions, 1),
+                                    .ttl = route.session_ttl}});
     }
   }
   return demands;

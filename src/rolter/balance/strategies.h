@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "rolter/balance/session_tables.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/cluster_view.h"
 #include "rolter/config/config.h"
@@ -16,6 +17,7 @@ struct StrategyParts {
   const config::Route& route;
   std::span<const cluster::RouteTarget> targets;  // as the route's
   const kvcache::PrefixTrees& trees;              // has applied prefix_tree_demands()
+  const SessionTables& sessions;                  // has applied session_table_demands()
 };
 
 /// Makes the route's strategy. nullptr for one whose index does not exist here yet: the caller says
@@ -25,6 +27,10 @@ struct StrategyParts {
 /// The trees that the strategies of this configuration will use: one demand per route and upstream
 /// model.
 [[nodiscard]] std::vector<kvcache::PrefixTrees::Demand> prefix_tree_demands(
+    const config::Config& config);
+
+/// The session tables likewise.
+[[nodiscard]] std::vector<SessionTables::Demand> session_table_demands(
     const config::Config& config);
 
 }  // namespace rolter::balance

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "rolter/base/random.h"
 #include "rolter/base/time.h"
 #include "rolter/cluster/candidate.h"
+#include "rolter/kvcache/prefix_tree.h"
 #include "rolter/openai/prompt.h"
 
 namespace rolter::balance {
@@ -27,6 +29,8 @@ struct PickInput {
   std::string_view session;            // x-session-id; empty = none
   TimePoint now;
   std::string_view cache_salt = {};  // the body's; engines reuse blocks under equal salts only
+  // For record(): the decision's, which saves it a second walk through the prompt. Not needed.
+  kvcache::PrefixTree::Trace trace = {};
 };
 
 /// Why a target was chosen: one word for logs, metrics and explain.
@@ -56,7 +60,13 @@ struct Decision {
   double matched = 0.0;                    // fraction 0..1 of the prompt found at the chosen target
   std::size_t matched_units = 0;           // bytes (prefix tree) or tokens (block index) behind it
   std::optional<std::uint32_t> rank = {};  // X-data-parallel-rank to ask for; absent = none
+  kvcache::PrefixTree::Trace trace = {};   // where the prompt was found: for PickInput::trace
 };
+
+/// `reason`, unless there was no choice.
+[[nodiscard]] inline Reason unless_only(const PickInput& in, Reason reason) {
+  return in.eligible.size() == 1 ? Reason::kOnlyOne : reason;
+}
 
 /// What explain shows for one eligible target. Filled only when asked for.
 struct Score {
@@ -66,8 +76,8 @@ struct Score {
   std::vector<std::pair<std::string_view, double>> parts = {};  // named, unweighted
 };
 
-/// A served prompt, remembered on probation: dropping it undoes the memory unless keep() was
-/// called. Move-only; owns nothing when default-made.
+/// What a strategy has remembered of a request, on probation: dropping it undoes the memory unless
+/// keep() was called. Move-only; owns nothing when default-made.
 class Record {
  public:
   class Undo {
@@ -80,35 +90,40 @@ class Record {
 
   Record() = default;
   /// `undo` must outlive the record.
-  Record(Undo& undo, std::uint64_t ticket) : undo_(&undo), ticket_(ticket) {}
-  Record(Record&& other) noexcept
-      : undo_(std::exchange(other.undo_, nullptr)), ticket_(other.ticket_) {}
+  Record(Undo& undo, std::uint64_t ticket) { add(undo, ticket); }
+  Record(Record&& other) noexcept : memories_(std::exchange(other.memories_, {})) {}
   Record& operator=(Record&& other) noexcept {
     if (this != &other) {
-      drop();
-      undo_ = std::exchange(other.undo_, nullptr);
-      ticket_ = other.ticket_;
+      settle(&Undo::undo);
+      memories_ = std::exchange(other.memories_, {});
     }
     return *this;
   }
-  ~Record() { drop(); }
+  ~Record() { settle(&Undo::undo); }
+
+  /// One more memory of the same request: at most two, such as its prompt and its session.
+  void add(Undo& undo, std::uint64_t ticket) {
+    (memories_[0].undo == nullptr ? memories_[0] : memories_[1]) = {&undo, ticket};
+  }
 
   /// The first body byte has come: the replica has the prompt.
-  void keep() {
-    if (undo_ != nullptr) {
-      std::exchange(undo_, nullptr)->kept(ticket_);
-    }
-  }
+  void keep() { settle(&Undo::kept); }
 
  private:
-  void drop() {
-    if (undo_ != nullptr) {
-      std::exchange(undo_, nullptr)->undo(ticket_);
+  struct Memory {
+    Undo* undo = nullptr;
+    std::uint64_t ticket = 0;
+  };
+
+  void settle(void (Undo::*how)(std::uint64_t ticket)) {
+    for (Memory& memory : memories_) {
+      if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
+        (undo->*how)(memory.ticket);
+      }
     }
   }
 
-  Undo* undo_ = nullptr;
-  std::uint64_t ticket_ = 0;
+  std::array<Memory, 2> memories_{};
 };
 
 /// How a route chooses among its eligible targets. Any thread may call anything: what a strategy

@@ -36,7 +36,7 @@ Decision Weighted::pick(const PickInput& in, Rng& /*rng*/, std::vector<Score>* s
   if (scores == nullptr) {  // explain leaves the turn to the next request
     gained_[chosen->target] -= sum;
   }
-  return {.target = chosen->target, .reason = Reason::kWeighted};
+  return {.target = chosen->target, .reason = unless_only(in, Reason::kWeighted)};
 }
 
 }  // namespace rolter::balance

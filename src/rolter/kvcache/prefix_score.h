@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "rolter/base/ids.h"
@@ -9,11 +10,14 @@
 
 namespace rolter::kvcache {
 
-/// Fills matched_bytes for the replicas of a finished walk. Climbs from the deepest node and reads
-/// only the marks of nodes where some replica's prompts part from the text: a replica marked below
-/// is marked above, so that nodes with as many marks as the one below have nothing new.
-void score_replicas(const RadixTree& tree, RadixTree::Reach reach,
-                    std::span<const ReplicaSlot> replicas, std::span<std::size_t> matched_bytes,
-                    PrefixTree::Scope scope);
+/// PrefixTree::match() and match_best() for a finished walk. Both climb from the deepest node and
+/// read only the marks of nodes where some replica's prompts part from the text: a replica marked
+/// below is marked above, so that a node with as many marks as the one below has nothing new.
+void score_all(const RadixTree& tree, RadixTree::Reach reach, std::span<const ReplicaSlot> replicas,
+               std::span<std::size_t> matched_bytes);
+
+[[nodiscard]] PrefixTree::BestMatch score_best(const RadixTree& tree, RadixTree::Reach reach,
+                                               std::span<const ReplicaSlot> replicas,
+                                               std::span<std::uint32_t> holders);
 
 }  // namespace rolter::kvcache

@@ -3,6 +3,8 @@
 #include <absl/container/inlined_vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cassert>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -17,6 +19,11 @@ namespace {
 // Bounds that keep 32-bit ids and depths from overflowing when a limit is off or absurd.
 constexpr std::size_t kMostBytes = std::size_t{1} << 37;
 constexpr std::size_t kMostTextBytes = std::size_t{1} << 31;
+
+std::uint32_t next_tree_id() {
+  static std::atomic<std::uint32_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 PrefixTreeLimits effective(PrefixTreeLimits limits) {
   const auto or_most = [](std::size_t limit, std::size_t most) {
@@ -33,6 +40,7 @@ struct PrefixTree::Impl {
   Impl(PrefixTreeLimits limits_in, std::uint32_t max_edge_in)
       : limits(effective(limits_in)), max_edge(max_edge_in), radix(max_edge_in) {}
 
+  const std::uint32_t tree_id = next_tree_id();
   mutable std::mutex mutex;
   PrefixTreeLimits limits;
   std::uint32_t max_edge;
@@ -107,15 +115,38 @@ struct PrefixTree::Impl {
     }
     const std::size_t fitting = radix.node(end).depth;
     remove(added);
-    return add(radix.make_end(root, text.substr(0, fitting)), replica);
+    text = text.substr(0, fitting);
+    return add(radix.make_end(root, text, radix.walk(root, text)), replica);
   }
 
-  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica) {
+  [[nodiscard]] Trace trace_of(RadixTree::Reach reach) const {
+    if (reach.matched == 0) {
+      return {};
+    }
+    return {.tree = tree_id,
+            .node = reach.node,
+            .generation = radix.node(reach.node).generation,
+            .matched = reach.matched};
+  }
+
+  [[nodiscard]] RadixTree::Reach reach(std::uint64_t root, std::string_view text,
+                                       Trace trace) const {
+    if (trace.matched == 0 || trace.tree != tree_id ||
+        radix.node(trace.node).generation != trace.generation) {
+      return radix.walk(root, text);
+    }
+    const RadixTree::Reach found =
+        radix.resume({.node = trace.node, .matched = trace.matched}, text);
+    assert(found == radix.walk(root, text));  // else the trace is of another text
+    return found;
+  }
+
+  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica, Trace trace) {
     text = text.substr(0, fitting_bytes());
     if (text.empty()) {
       return Ticket::kNone;
     }
-    const RadixTree::End end = radix.make_end(root, text);
+    const RadixTree::End end = radix.make_end(root, text, reach(root, text, trace));
     PromptId id = radix.prompt_at(end.node, replica);
     if (id != kNoId) {
       ages.renew(id);
@@ -147,20 +178,32 @@ PrefixTree::PrefixTree(PrefixTreeLimits limits, std::size_t max_edge_bytes)
 
 PrefixTree::~PrefixTree() = default;
 
-void PrefixTree::match(std::uint64_t root, std::string_view text,
-                       std::span<const ReplicaSlot> replicas, std::span<std::size_t> matched_bytes,
-                       Scope scope) const {
+PrefixTree::Trace PrefixTree::match(std::uint64_t root, std::string_view text,
+                                    std::span<const ReplicaSlot> replicas,
+                                    std::span<std::size_t> matched_bytes) const {
   const std::lock_guard lock(impl_->mutex);
-  score_replicas(impl_->radix, impl_->radix.walk(root, text), replicas, matched_bytes, scope);
+  const RadixTree::Reach reach = impl_->radix.walk(root, text);
+  score_all(impl_->radix, reach, replicas, matched_bytes);
+  return impl_->trace_of(reach);
+}
+
+PrefixTree::BestMatch PrefixTree::match_best(std::uint64_t root, std::string_view text,
+                                             std::span<const ReplicaSlot> replicas,
+                                             std::span<std::uint32_t> holders) const {
+  const std::lock_guard lock(impl_->mutex);
+  const RadixTree::Reach reach = impl_->radix.walk(root, text);
+  BestMatch best = score_best(impl_->radix, reach, replicas, holders);
+  best.trace = impl_->trace_of(reach);
+  return best;
 }
 
 PrefixTree::Ticket PrefixTree::insert(std::uint64_t root, std::string_view text,
-                                      ReplicaSlot replica) {
+                                      ReplicaSlot replica, Trace trace) {
   if (to_index(replica) >= kMaxSlots) {
     throw std::out_of_range("replica slots are dense and below 2^23");
   }
   const std::lock_guard lock(impl_->mutex);
-  return impl_->insert(root, text, replica);
+  return impl_->insert(root, text, replica, trace);
 }
 
 void PrefixTree::undo(Ticket ticket) {

@@ -70,23 +70,44 @@ class PrefixTree {
   PrefixTree(const PrefixTree&) = delete;
   PrefixTree& operator=(const PrefixTree&) = delete;
 
-  enum class Scope : std::uint8_t {
-    kAll,   // every replica gets its length
-    kBest,  // only the replicas with the greatest length get it, the others 0: cheaper
+  /// Where a match has led, so that inserting the same text need not compare it again. Only ever a
+  /// shortcut: without one, with one of another tree, or when the node is gone, insert() looks
+  /// anew.
+  struct Trace {
+    std::uint32_t tree = 0;
+    std::uint32_t node = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t matched = 0;  // 0: no trace
   };
 
   /// For each replica the number of leading bytes of `text` under `root` that some live prompt of
   /// that replica shares. matched_bytes.size() == replicas.size(). Allocates nothing. Reading does
   /// not change what is evicted next.
-  void match(std::uint64_t root, std::string_view text, std::span<const ReplicaSlot> replicas,
-             std::span<std::size_t> matched_bytes, Scope scope = Scope::kAll) const;
+  Trace match(std::uint64_t root, std::string_view text, std::span<const ReplicaSlot> replicas,
+              std::span<std::size_t> matched_bytes) const;
+
+  struct BestMatch {
+    std::size_t bytes = 0;    // the greatest length of any of the replicas
+    std::size_t holders = 0;  // how many of them have it; 0 when bytes is 0
+    Trace trace;
+  };
+  /// The same, but only the best: fills the first places of `holders` with the positions in
+  /// `replicas` of those that match furthest. holders.size() == replicas.size(). Its cost hardly
+  /// depends on the number of replicas.
+  BestMatch match_best(std::uint64_t root, std::string_view text,
+                       std::span<const ReplicaSlot> replicas,
+                       std::span<std::uint32_t> holders) const;
 
   /// Names one insertion, so that it can be undone. kNone: nothing was inserted.
   enum class Ticket : std::uint64_t { kNone = 0 };
 
   /// Records that `replica` has been sent `text`. A prompt that does not fit by itself is recorded
-  /// as the longest prefix that does. An empty text records nothing.
-  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica);
+  /// as the longest prefix that does. An empty text records nothing. `trace`, if any, must come
+  /// from matching the same text under the same root.
+  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica, Trace trace);
+  Ticket insert(std::uint64_t root, std::string_view text, ReplicaSlot replica) {
+    return insert(root, text, replica, Trace{});
+  }
 
   /// Takes back an insertion that came to nothing. The prompt disappears when all its insertions
   /// since it became live have been taken back; until then it stays, at its newest age. After

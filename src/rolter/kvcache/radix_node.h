@@ -15,9 +15,10 @@ struct Node {
   std::uint32_t parent = kNoId;  // of a free cell: the next free one
   [[no_unique_address]] MarkSet marks;
   std::uint32_t depth = 0;         // bytes from the root to the end of the edge
-  std::uint32_t children = 0;      // how many
-  std::uint32_t children_xor = 0;  // all their ids combined: with one child left, its id
+  std::uint32_t children_xor = 0;  // all children's ids combined: with one child left, its id
   std::uint32_t ends = 0;          // replicas with a prompt that ends here
+  std::uint32_t generation = 0;    // how often the cell was freed: tells a new tenant from an old
+  std::uint16_t children = 0;      // how many
   char first = 0;                  // of text, so that finding a child need not touch the heap
 
   [[nodiscard]] bool is_root() const { return parent == kNoId; }

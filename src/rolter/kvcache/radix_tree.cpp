@@ -29,10 +29,30 @@ RadixTree::RadixTree(std::uint32_t max_edge) : max_edge_(max_edge) {}
 
 RadixTree::Reach RadixTree::walk(std::uint64_t root, std::string_view text) const {
   const auto found = roots_.find(root);
-  if (found == roots_.end()) {
-    return {};
+  return found == roots_.end() ? Reach{} : descend({.node = found->second}, text);
+}
+
+RadixTree::Reach RadixTree::resume(Reach reach, std::string_view text) const {
+  reach.matched = std::min(reach.matched, static_cast<std::uint32_t>(text.size()));
+  // Splits have put nodes above, perhaps at or below the place that was reached.
+  NodeId parent = nodes_[reach.node].parent;
+  while (parent != kNoId && nodes_[parent].depth >= reach.matched) {
+    reach.node = parent;
+    parent = nodes_[parent].parent;
   }
-  Reach reach{.node = found->second};
+  const Node& node = nodes_[reach.node];
+  if (reach.matched == node.depth) {
+    return descend(reach, text);
+  }
+  const std::string_view edge = node.text.view().substr(reach.matched - nodes_[parent].depth);
+  const std::size_t length = std::min(edge.size(), text.size() - reach.matched);
+  reach.matched +=
+      static_cast<std::uint32_t>(common_prefix(edge.data(), text.data() + reach.matched, length));
+  return reach.matched < node.depth ? reach : descend(reach, text);
+}
+
+/// From the end of a node.
+RadixTree::Reach RadixTree::descend(Reach reach, std::string_view text) const {
   while (reach.matched < text.size()) {
     const NodeId child = child_of(reach.node, text[reach.matched]);
     if (child == kNoId) {
@@ -50,8 +70,7 @@ RadixTree::Reach RadixTree::walk(std::uint64_t root, std::string_view text) cons
   return reach;
 }
 
-RadixTree::End RadixTree::make_end(std::uint64_t root, std::string_view text) {
-  const Reach reach = walk(root, text);
+RadixTree::End RadixTree::make_end(std::uint64_t root, std::string_view text, Reach reach) {
   End end{.node = reach.node};
   if (reach.node == kNoId) {
     end.node = root_for(root);
@@ -223,8 +242,7 @@ void RadixTree::merge_into_child(NodeId upper_id) {
   lower.first = upper.first;
   lower.parent = parent;
   replace_child(parent, upper_id, lower_id);
-  upper = Node{};
-  nodes_.give_back(upper_id);
+  free_node(upper_id);
 }
 
 void RadixTree::remove_leaf(NodeId leaf) {
@@ -235,8 +253,7 @@ void RadixTree::remove_leaf(NodeId leaf) {
     disown(node.parent, leaf);
     text_bytes_ -= node.text.size();
   }
-  node = Node{};
-  nodes_.give_back(leaf);
+  free_node(leaf);
 }
 
 /// Removes the nodes that nothing needs any more, from `id` upwards.
@@ -256,6 +273,14 @@ void RadixTree::tidy(NodeId id) {
     remove_leaf(id);
     id = parent;
   }
+}
+
+void RadixTree::free_node(NodeId id) {
+  Node& node = nodes_[id];
+  const std::uint32_t generation = node.generation + 1;
+  node = Node{};
+  node.generation = generation;
+  nodes_.give_back(id);
 }
 
 RadixTree::Share& RadixTree::share_of(ReplicaSlot replica) {

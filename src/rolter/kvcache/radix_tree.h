@@ -27,16 +27,21 @@ class RadixTree {
   struct Reach {
     NodeId node = kNoId;        // the deepest node whose edge shares a byte; kNoId: no such root
     std::uint32_t matched = 0;  // bytes; less than the node's depth when its edge is left midway
+    bool operator==(const Reach&) const = default;
   };
   [[nodiscard]] Reach walk(std::uint64_t root, std::string_view text) const;
+  /// Goes on from where an earlier walk of the same text got to, whatever the tree has been through
+  /// since, as long as the node of that walk is still alive.
+  [[nodiscard]] Reach resume(Reach reach, std::string_view text) const;
 
   struct End {
     NodeId node = kNoId;   // at exactly the end of the text
     NodeId split = kNoId;  // the node put into an existing edge for it, if any (may be `node`)
   };
-  /// The node at the end of `text` (not empty; at most 2^31 bytes), made if need be. A node that
-  /// was made must get a prompt by attach() before anything else changes.
-  [[nodiscard]] End make_end(std::uint64_t root, std::string_view text);
+  /// The node at the end of `text` (not empty; at most 2^31 bytes), made if need be; `reach` is how
+  /// far the text leads now. A node that was made must get a prompt by attach() before anything
+  /// else changes.
+  [[nodiscard]] End make_end(std::uint64_t root, std::string_view text, Reach reach);
 
   /// The replica's prompt that ends at the node, or kNoId.
   [[nodiscard]] std::uint32_t prompt_at(NodeId end, ReplicaSlot replica) const;
@@ -65,6 +70,7 @@ class RadixTree {
 
  private:
   [[nodiscard]] NodeId root_for(std::uint64_t key);
+  [[nodiscard]] Reach descend(Reach reach, std::string_view text) const;
   [[nodiscard]] NodeId child_of(NodeId parent, char first) const;
   void adopt(NodeId parent, NodeId child);
   void disown(NodeId parent, NodeId child);
@@ -75,6 +81,7 @@ class RadixTree {
   void merge_into_child(NodeId upper);
   void remove_leaf(NodeId leaf);
   void tidy(NodeId id);
+  void free_node(NodeId id);
 
   Share& share_of(ReplicaSlot replica);
   void add_mark(Node& node, ReplicaSlot replica);

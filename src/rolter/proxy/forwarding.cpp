@@ -244,7 +244,9 @@ void Forwarding::remember(Try& now) {
   chosen.target = now.target;
   chosen.replica = target.replica->slot();
   loop_.candidates.assign(1, chosen);
-  now.record = route_.strategy->record(pick_input(), chosen);
+  balance::PickInput in = pick_input();
+  in.trace = facts_.decision.trace;
+  now.record = route_.strategy->record(in, chosen);
 }
 
 Forwarding::Failure Forwarding::failure_of(const Error& error) const {

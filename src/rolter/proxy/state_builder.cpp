@@ -109,19 +109,21 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
 
 std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
     const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const {
-  if (auto strategy =
-          balance::make_strategy({.route = route, .targets = targets, .trees = trees_})) {
+  if (auto strategy = balance::make_strategy(
+          {.route = route, .targets = targets, .trees = trees_, .sessions = sessions_})) {
     return strategy;
   }
   // Accepted by the configuration, whose check has said that it is without effect: by load.
   config::Route by_load = route;
   by_load.strategy = config::StrategyKind::kLeastLoad;
-  return balance::make_strategy({.route = by_load, .targets = targets, .trees = trees_});
+  return balance::make_strategy(
+      {.route = by_load, .targets = targets, .trees = trees_, .sessions = sessions_});
 }
 
 StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
   auto applied = replicas_.apply(config, now);
   trees_.apply(balance::prefix_tree_demands(config));
+  sessions_.apply(balance::session_table_demands(config));
   auto state = std::make_shared<GatewayState>();
   state->version = last_ ? last_->version + 1 : 1;
   state->keys = std::make_unique<const admission::KeyRing>(config, key_seed_,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "rolter/balance/session_tables.h"
 #include "rolter/base/ids.h"
 #include "rolter/cluster/replica_registry.h"
 #include "rolter/config/config.h"
@@ -45,6 +46,7 @@ class StateBuilder {
   std::uint64_t key_seed_;
   cluster::ReplicaRegistry replicas_;
   kvcache::PrefixTrees trees_;
+  balance::SessionTables sessions_;
   http::AddressBook addresses_;
   std::shared_ptr<const GatewayState> last_;
 };

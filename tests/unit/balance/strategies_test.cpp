@@ -41,10 +41,17 @@ class StrategiesTest : public ::testing::Test {
  protected:
   std::unique_ptr<Strategy> make(const config::Route& route) {
     const std::vector<cluster::RouteTarget> targets = targets_of(route);
-    return make_strategy({.route = route, .targets = targets, .trees = trees_});
+    return make_strategy(
+        {.route = route, .targets = targets, .trees = trees_, .sessions = sessions_});
+  }
+
+  void apply(const config::Config& config) {
+    trees_.apply(prefix_tree_demands(config));
+    sessions_.apply(session_table_demands(config));
   }
 
   kvcache::PrefixTrees trees_;
+  SessionTables sessions_;
 };
 
 TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
@@ -54,15 +61,18 @@ TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
   };
   constexpr auto kExpected = std::to_array<Expected>({
       {StrategyKind::kCacheAware, Reason::kBelowThreshold},
+      {StrategyKind::kPipeline, Reason::kScore},
       {StrategyKind::kRoundRobin, Reason::kRoundRobin},
       {StrategyKind::kRandom, Reason::kRandom},
       {StrategyKind::kLeastLoad, Reason::kLeastLoad},
       {StrategyKind::kWeighted, Reason::kWeighted},
+      {StrategyKind::kPowerOfTwo, Reason::kLeastLoad},
+      {StrategyKind::kConsistentHash, Reason::kHash},
   });
   for (const auto& [kind, reason] : kExpected) {
     config::Config config;
     config.routes.push_back(route_with(kind, {"m", "m"}));
-    trees_.apply(prefix_tree_demands(config));
+    apply(config);
     const std::unique_ptr<Strategy> strategy = make(config.routes.front());
     ASSERT_NE(strategy, nullptr);
     Fleet fleet(*strategy, 2);
@@ -74,7 +84,7 @@ TEST_F(StrategiesTest, only_strategies_that_use_a_tree_ask_for_one) {
   config::Config config;
   config.routes.push_back(route_with(StrategyKind::kCacheAware, {"a", "b", "a"}));
   config.routes.push_back(route_with(StrategyKind::kRoundRobin, {"c"}));
-  trees_.apply(prefix_tree_demands(config));
+  apply(config);
   EXPECT_NE(trees_.find("a"), nullptr);
   EXPECT_NE(trees_.find("b"), nullptr);
   EXPECT_EQ(trees_.find("c"), nullptr);
@@ -87,7 +97,7 @@ TEST_F(StrategiesTest, a_route_s_settings_reach_its_strategy) {
   route.threshold = 0.9;
   route.overload_abs = 10;
   route.min_match_bytes = 5;
-  trees_.apply(prefix_tree_demands(config));
+  apply(config);
   const std::unique_ptr<Strategy> strategy = make(route);
   Fleet fleet(*strategy, 2);
   fleet.record("0123456789", 0);
@@ -103,16 +113,44 @@ TEST_F(StrategiesTest, a_route_s_settings_reach_its_strategy) {
 TEST_F(StrategiesTest, routes_to_one_model_learn_from_each_other_and_a_reload_forgets_nothing) {
   config::Config config;
   config.routes.push_back(route_with(StrategyKind::kCacheAware, {"m", "m"}));
-  trees_.apply(prefix_tree_demands(config));
+  apply(config);
   std::unique_ptr<Strategy> before = make(config.routes.front());
   Fleet(*before, 2).record("a prompt", 1);
 
   config.routes.push_back(route_with(StrategyKind::kCacheAware, {"m", "m"}));
-  trees_.apply(prefix_tree_demands(config));
+  apply(config);
   const std::unique_ptr<Strategy> after = make(config.routes.back());
   before.reset();
   EXPECT_EQ(Fleet(*after, 2).pick("a prompt").target, 1U);
   EXPECT_EQ(Fleet(*after, 2).pick("a prompt").reason, Reason::kPrefix);
+}
+
+TEST_F(StrategiesTest, a_reload_breaks_no_session) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kPipeline, {"m", "m", "m"}));
+  apply(config);
+  const std::unique_ptr<Strategy> before = make(config.routes.front());
+  Fleet(*before, 3).record("x", 2, "a session");
+  config.routes.front().overload_abs = 5;
+  apply(config);
+  const std::unique_ptr<Strategy> after = make(config.routes.front());
+  EXPECT_EQ(Fleet(*after, 3).pick("y", "a session").target, 2U);
+}
+
+TEST_F(StrategiesTest, the_pipeline_s_weights_are_the_route_s) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kPipeline, {"m", "m"}));
+  config.routes.front().weights = {.weight = 0.0, .prefix = 0.0, .load = 2.0};
+  apply(config);
+  const std::unique_ptr<Strategy> strategy = make(config.routes.front());
+  const std::vector<Candidate> targets = idle_targets(2);
+  Rng rng(1);
+  std::vector<Score> scores;
+  (void)strategy->pick(input_for(targets, "x"), rng, &scores);
+  ASSERT_EQ(scores.size(), 2U);
+  ASSERT_EQ(scores[0].parts.size(), 1U) << "a scorer that counts nothing is left out";
+  EXPECT_EQ(scores[0].parts[0].first, "load");
+  EXPECT_EQ(scores[0].total, 2.0);
 }
 
 }  // namespace

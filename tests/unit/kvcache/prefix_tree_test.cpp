@@ -287,38 +287,65 @@ TEST(PrefixTree, turns_of_a_long_conversation_merge_as_the_oldest_are_evicted) {
   EXPECT_EQ(match_one(tree, 1, text, kA), text.size());
 }
 
+std::string random_prompt(Rng& rng) {
+  std::string text = "shared system prompt ";
+  for (int n = 0; n < 6; ++n) {
+    text += static_cast<char>('a' + uniform_index(rng, 3));
+  }
+  return text;
+}
+
+void expect_as_one_by_one(const PrefixTree& tree, std::string_view text,
+                          const std::vector<ReplicaSlot>& replicas) {
+  std::vector<std::size_t> matched(replicas.size());
+  tree.match(1, text, replicas, matched);
+  std::vector<std::uint32_t> holders(replicas.size());
+  const PrefixTree::BestMatch best = tree.match_best(1, text, replicas, holders);
+  holders.resize(best.holders);
+  const std::size_t longest = *std::ranges::max_element(matched);
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < replicas.size(); ++i) {
+    ASSERT_EQ(matched[i], match_one(tree, 1, text, replicas[i]));
+    if (matched[i] == longest && longest > 0) {
+      expected.push_back(i);
+    }
+  }
+  EXPECT_EQ(best.bytes, longest);
+  std::ranges::sort(holders);
+  EXPECT_EQ(holders, expected);
+}
+
 TEST(PrefixTree, both_ways_to_score_many_replicas_agree_with_one_at_a_time) {
   // Few marks among many replicas, and many marks among few, take different paths.
   Rng rng(3);
+  const auto any_replica = [&rng](std::size_t bound) {
+    return ReplicaSlot{static_cast<std::uint32_t>(uniform_index(rng, bound))};
+  };
   PrefixTree tree(kRoomy);
   for (int i = 0; i < 2'000; ++i) {
-    std::string text = "shared system prompt ";
-    for (int n = 0; n < 6; ++n) {
-      text += static_cast<char>('a' + uniform_index(rng, 3));
-    }
-    (void)tree.insert(1, text, ReplicaSlot{static_cast<std::uint32_t>(uniform_index(rng, 200))});
+    (void)tree.insert(1, random_prompt(rng), any_replica(200));
   }
   for (const std::size_t count : {1U, 3U, 40U, 200U}) {
     for (int i = 0; i < 200; ++i) {
       std::vector<ReplicaSlot> replicas;
       for (std::size_t n = 0; n < count; ++n) {
-        replicas.push_back(ReplicaSlot{static_cast<std::uint32_t>(uniform_index(rng, 210))});
+        replicas.push_back(any_replica(210));
       }
-      std::string text = "shared system prompt ";
-      for (int n = 0; n < 6; ++n) {
-        text += static_cast<char>('a' + uniform_index(rng, 3));
-      }
-      std::vector<std::size_t> matched(count);
-      tree.match(1, text, replicas, matched);
-      std::vector<std::size_t> best(count);
-      tree.match(1, text, replicas, best, PrefixTree::Scope::kBest);
-      const std::size_t longest = *std::ranges::max_element(matched);
-      for (std::size_t n = 0; n < count; ++n) {
-        ASSERT_EQ(matched[n], match_one(tree, 1, text, replicas[n]));
-        ASSERT_EQ(best[n], matched[n] == longest ? longest : 0);
-      }
+      expect_as_one_by_one(tree, random_prompt(rng), replicas);
     }
   }
+}
+
+TEST(PrefixTree, a_trace_of_another_tree_is_no_use_and_no_harm) {
+  PrefixTree other(kRoomy);
+  (void)other.insert(1, "known there", kA);
+  std::uint32_t holder = 0;
+  const PrefixTree::BestMatch there = other.match_best(1, "known there", {&kA, 1}, {&holder, 1});
+  PrefixTree tree(kRoomy);
+  (void)tree.insert(1, "something else", kA);
+  (void)tree.insert(1, "known there", kB, there.trace);
+  EXPECT_EQ(match_one(tree, 1, "known there", kB), 11U);
+  EXPECT_EQ(match_one(tree, 1, "something else", kA), 14U);
 }
 
 }  // namespace
