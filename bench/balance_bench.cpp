@@ -88,8 +88,7 @@ void pick(benchmark::State& state, StrategyKind kind) {
     benchmark::DoNotOptimize(decision.target);
     next = (next + 1) % kPrompts;
   }
-  state.counters["allocs/op"] = benchmark::Counter(
-      static_cast<double>(bench::allocations() - before), benchmark::Counter::kAvgIterations);
+  allocations.report(state);
 }
 
 #define ROLTER_PICK(name, kind)                  \
