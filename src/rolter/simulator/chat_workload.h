@@ -13,11 +13,11 @@ namespace rolter::simulator {
 /// Multi-turn chat as assistants see it: a few long system prompts that many users share, and
 /// conversations that grow by a question and an answer per turn.
 struct ChatShape {
-  std::size_t system_prompts = 8;
-  std::size_t system_words = 450;  // a word is about two tokens
-  std::size_t question_words = 40;
-  std::size_t turns = 8;
-  std::size_t reply_tokens = 60;
+  std::size_t system_prompts = 24;
+  std::size_t system_words = 200;  // a word is about two tokens
+  std::size_t question_words = 100;
+  std::size_t turns = 10;
+  std::size_t reply_tokens = 48;
 };
 
 /// Makes questions by a seed: the same seed gives the same texts. Text is words of two to eight

@@ -8,6 +8,10 @@
 namespace rolter::simulator {
 namespace {
 
+/// Share of the time between two tokens by which they may come early: enough for sequences to share
+/// steps instead of having each its own.
+constexpr int kDecodeSlackDivisor = 4;
+
 Duration seconds_for(double units, double per_second) {
   if (per_second <= 0.0) {
     return Duration::zero();
@@ -15,10 +19,15 @@ Duration seconds_for(double units, double per_second) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(units / per_second));
 }
 
+DecodePace pace_of(const EngineSpeed& speed) {
+  const Duration interval = seconds_for(1.0, speed.decode_tps);
+  return {interval, interval / kDecodeSlackDivisor, seconds_for(1.0, speed.prefill_tps)};
+}
+
 }  // namespace
 
 EngineCore::EngineCore(const SchedulerLimits& limits, const EngineSpeed& speed)
-    : scheduler_(limits), speed_(speed) {}
+    : scheduler_(limits, pace_of(speed)), speed_(speed) {}
 
 SequenceId EngineCore::submit(SequenceSpec spec, TimePoint now) {
   auto sequence = std::make_unique<Sequence>();
@@ -39,9 +48,22 @@ void EngineCore::abort(SequenceId id, TimePoint now) {
   }
 }
 
+std::optional<TimePoint> EngineCore::next_step_end() const {
+  if (cut_short_) {
+    return cut_short_->at;
+  }
+  // A step of decodes alone takes no time: it happens when they are due.
+  return step_end_ ? step_end_ : scheduler_.next_decode();
+}
+
 std::optional<StepResult> EngineCore::poll(TimePoint now) {
   if (cut_short_) {
     return std::exchange(cut_short_, std::nullopt);
+  }
+  if (!step_end_) {
+    if (const auto due = scheduler_.next_decode(); due && *due <= now) {
+      start_step(*due);
+    }
   }
   if (!step_end_ || *step_end_ > now) {
     return std::nullopt;
@@ -54,7 +76,7 @@ std::optional<StepResult> EngineCore::poll(TimePoint now) {
 StepResult EngineCore::finish_step(TimePoint at) {
   StepResult result;
   result.at = at;
-  result.sampled = scheduler_.complete(plan_);
+  result.sampled = scheduler_.complete(plan_, at);
   std::erase_if(result.sampled, [this](const Sampled& token) {
     return std::ranges::find(aborts_, token.sequence) != aborts_.end();
   });
@@ -77,9 +99,9 @@ bool EngineCore::reset_prefix_cache(Scheduler::ResetRunning running, TimePoint n
 void EngineCore::start_step(TimePoint now) {
   step_end_.reset();
   apply_aborts();
-  plan_ = scheduler_.schedule();
+  plan_ = scheduler_.schedule(now);
   if (!plan_.empty()) {
-    step_end_ = now + step_time(plan_);
+    step_end_ = now + seconds_for(static_cast<double>(plan_.prefill_tokens), speed_.prefill_tps);
   }
 }
 
@@ -88,14 +110,6 @@ void EngineCore::apply_aborts() {
     scheduler_.abort(id);
   }
   aborts_.clear();
-}
-
-Duration EngineCore::step_time(const StepPlan& plan) const {
-  const Duration prefill =
-      seconds_for(static_cast<double>(plan.prefill_tokens), speed_.prefill_tps);
-  const Duration decode =
-      plan.decoding > 0 ? seconds_for(1.0, speed_.decode_tps) : Duration::zero();
-  return std::max(prefill, decode);
 }
 
 }  // namespace rolter::simulator

@@ -22,11 +22,11 @@ struct StepResult {
   std::vector<KvEvent> events;  // to be published as one batch, if any
 };
 
-/// A scheduler in time. Steps follow each other without a gap while there is work; a step takes the
-/// longer of its prefill (prefill tokens / prefill_tps) and its decode (1 / decode_tps if any
-/// sequence decodes): prefill is bound by compute, decode by memory bandwidth. So a lone prompt of
-/// n tokens takes n / prefill_tps, a long prefill slows running decodes down to a token per chunk,
-/// and decoding does not slow down with the number of sequences.
+/// A scheduler in time. Prefill is computed at prefill_tps, first come first served, whatever else
+/// runs: a lone prompt of n tokens has its first token after n / prefill_tps. A sequence has a
+/// token every 1 / decode_tps, whatever their number; decodes that are due go along with a prefill
+/// chunk, so that chunks longer than that slow them down to a token per chunk. (Prefill is bound by
+/// compute, decode by memory bandwidth.)
 ///
 /// Blocks are reserved when a step begins and its events become visible when it ends, as in vLLM
 /// (0.12 and later publish after the model step). Every call passes the time, which must not go
@@ -42,9 +42,7 @@ class EngineCore {
   void abort(SequenceId id, TimePoint now);
 
   /// When poll() has something; nullopt while idle.
-  [[nodiscard]] std::optional<TimePoint> next_step_end() const {
-    return cut_short_ ? cut_short_->at : step_end_;
-  }
+  [[nodiscard]] std::optional<TimePoint> next_step_end() const;
 
   /// The oldest step that has ended by `now` and was not yet taken; starts the one after it.
   [[nodiscard]] std::optional<StepResult> poll(TimePoint now);
@@ -61,7 +59,6 @@ class EngineCore {
   [[nodiscard]] StepResult finish_step(TimePoint at);
   void start_step(TimePoint now);
   void apply_aborts();
-  [[nodiscard]] Duration step_time(const StepPlan& plan) const;
 
   Scheduler scheduler_;
   EngineSpeed speed_;

@@ -34,23 +34,34 @@ http::Task<> LoadRun::user(const ChatWorkload& workload, Rng rng, double arrive_
   if (!co_await pause(arrive_s)) {
     co_return;
   }
-  while (true) {
-    std::vector<Turn> turns = {workload.system_turn(rng)};
-    // The first conversations are already under way, so that turns do not come in step.
-    const std::size_t left = 1 + uniform_index(rng, workload.shape().turns);
-    for (std::size_t turn = 0; turn < left; ++turn) {
-      turns.push_back(workload.question(rng));
-      CallOutcome answer =
-          co_await call("/v1/chat/completions", workload.request_body(model_, turns));
-      turns.push_back({"assistant", std::move(answer.text)});
-      if (!co_await pause(exponential(rng, think_s))) {
-        co_return;
-      }
-      if (!answer.complete) {
-        break;
-      }
+  // The first conversation is already under way, so that users do not come in step.
+  std::size_t past = uniform_index(rng, workload.shape().turns);
+  while (co_await converse(workload, rng, past, think_s)) {
+    past = 0;
+  }
+}
+
+/// One conversation, `past` turns of which lie behind. False when the run was stopped.
+http::Task<bool> LoadRun::converse(const ChatWorkload& workload, Rng& rng, std::size_t past,
+                                   double think_s) {
+  std::vector<Turn> turns = {workload.system_turn(rng)};
+  for (std::size_t turn = 0; turn < workload.shape().turns; ++turn) {
+    turns.push_back(workload.question(rng));
+    if (turn < past) {
+      turns.push_back({"assistant", workload.question(rng).text});
+      continue;
+    }
+    CallOutcome answer =
+        co_await call("/v1/chat/completions", workload.request_body(model_, turns));
+    turns.push_back({"assistant", std::move(answer.text)});
+    if (!co_await pause(exponential(rng, think_s))) {
+      co_return false;
+    }
+    if (!answer.complete) {
+      break;
     }
   }
+  co_return !stopped_;
 }
 
 void LoadRun::start_trace(const std::vector<TraceChain>& chains, double speedup) {

@@ -50,6 +50,8 @@ class LoadRun {
  private:
   [[nodiscard]] http::Task<> user(const ChatWorkload& workload, Rng rng, double arrive_s,
                                   double think_s);
+  [[nodiscard]] http::Task<bool> converse(const ChatWorkload& workload, Rng& rng, std::size_t past,
+                                          double think_s);
   [[nodiscard]] http::Task<> play(const std::vector<TraceChain>& chains, double speedup);
   [[nodiscard]] http::Task<> play_chain(const TraceChain& chain, double speedup);
   [[nodiscard]] http::Task<CallOutcome> call(std::string path, std::string body);

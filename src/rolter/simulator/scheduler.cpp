@@ -4,9 +4,16 @@
 #include <utility>
 
 namespace rolter::simulator {
+namespace {
 
-Scheduler::Scheduler(const SchedulerLimits& limits)
-    : limits_(limits), cache_(limits.blocks, limits.block_size, limits.root_hash) {}
+bool is_decode(const Sequence& sequence) {
+  return sequence.sampled() > 0 && sequence.computed + 1 == sequence.tokens.size();
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const SchedulerLimits& limits, const DecodePace& pace)
+    : limits_(limits), pace_(pace), cache_(limits.blocks, limits.block_size, limits.root_hash) {}
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   sequence->tokens = sequence->spec.prompt;
@@ -27,11 +34,11 @@ void Scheduler::abort(SequenceId id) {
   }
 }
 
-StepPlan Scheduler::schedule() {
+StepPlan Scheduler::schedule(TimePoint now) {
   StepPlan plan;
   std::size_t budget = limits_.max_step_tokens;
   preempted_this_step_ = false;
-  schedule_running(plan, budget);
+  schedule_running(plan, budget, decode_horizon(now));
   // Who has just lost its blocks must not get them back in the same step.
   if (!preempted_this_step_) {
     schedule_waiting(plan, budget);
@@ -39,13 +46,27 @@ StepPlan Scheduler::schedule() {
   return plan;
 }
 
-void Scheduler::schedule_running(StepPlan& plan, std::size_t& budget) {
+/// Decodes due by then are part of a step that begins at `now`. What the next in the queue will hit
+/// is not known yet, so this may be late by up to a chunk; the pace makes up for it.
+TimePoint Scheduler::decode_horizon(TimePoint now) const {
+  std::size_t prefill = 0;
+  for (const SequencePtr& sequence : running_) {
+    prefill += is_decode(*sequence) ? 0 : sequence->tokens.size() - sequence->computed;
+  }
+  if (!waiting_.empty() && running_.size() < limits_.max_running) {
+    prefill += waiting_.front()->tokens.size();
+  }
+  prefill = std::min(prefill, limits_.max_step_tokens);
+  return now + std::max(pace_.slack, pace_.prefill_token * static_cast<Duration::rep>(prefill));
+}
+
+void Scheduler::schedule_running(StepPlan& plan, std::size_t& budget, TimePoint decode_horizon) {
   for (std::size_t i = 0; i < running_.size() && budget > 0; ++i) {
-    const std::size_t missing = running_[i]->tokens.size() - running_[i]->computed;
-    const std::size_t tokens = std::min(missing, budget);
-    if (tokens == 0) {
+    const Sequence& sequence = *running_[i];
+    if (is_decode(sequence) && sequence.next_token_due > decode_horizon) {
       continue;
     }
+    const std::size_t tokens = std::min(sequence.tokens.size() - sequence.computed, budget);
     if (!make_room_for(i, tokens)) {
       return;
     }
@@ -98,7 +119,7 @@ void Scheduler::schedule_waiting(StepPlan& plan, std::size_t& budget) {
 }
 
 void Scheduler::plan_part(StepPlan& plan, Sequence& sequence, std::size_t tokens) {
-  if (tokens == 1 && sequence.sampled() > 0 && sequence.computed + 1 == sequence.tokens.size()) {
+  if (is_decode(sequence)) {
     ++plan.decoding;
   } else {
     plan.prefill_tokens += tokens;
@@ -108,7 +129,7 @@ void Scheduler::plan_part(StepPlan& plan, Sequence& sequence, std::size_t tokens
   plan.parts.push_back({sequence.id, tokens});
 }
 
-std::vector<Sampled> Scheduler::complete(const StepPlan& plan) {
+std::vector<Sampled> Scheduler::complete(const StepPlan& plan, TimePoint end) {
   std::vector<Sampled> sampled;
   sampled.reserve(plan.parts.size());
   // Parts are in the order of running_, and nothing leaves it between schedule() and complete().
@@ -121,7 +142,7 @@ std::vector<Sampled> Scheduler::complete(const StepPlan& plan) {
     if (sequence.computed < sequence.tokens.size()) {
       continue;  // more of the prompt to come
     }
-    sampled.push_back(sample(sequence));
+    sampled.push_back(sample(sequence, end));
     if (sampled.back().finish) {
       cache_.release(sequence);
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(position));
@@ -130,11 +151,15 @@ std::vector<Sampled> Scheduler::complete(const StepPlan& plan) {
   return sampled;
 }
 
-Sampled Scheduler::sample(Sequence& sequence) {
+Sampled Scheduler::sample(Sequence& sequence, TimePoint now) {
   const SequenceSpec& spec = sequence.spec;
   Sampled out{sequence.id, spec.script[sequence.sampled()], spec.prompt.size(),
               sequence.hit_tokens.value_or(0), std::nullopt};
   sequence.tokens.push_back(out.token);
+  // From when it was due, so that a token that came early or a little late does not change the
+  // pace; what was lost to a long chunk is lost.
+  const bool in_time = sequence.sampled() > 1 && now < sequence.next_token_due + pace_.interval;
+  sequence.next_token_due = (in_time ? sequence.next_token_due : now) + pace_.interval;
   ++totals_.generated_tokens;
   if (sequence.sampled() == spec.script.size()) {
     out.finish = spec.script_ends;
@@ -147,6 +172,16 @@ Sampled Scheduler::sample(Sequence& sequence) {
     ++totals_.finished_length;
   }
   return out;
+}
+
+std::optional<TimePoint> Scheduler::next_decode() const {
+  std::optional<TimePoint> next;
+  for (const SequencePtr& sequence : running_) {
+    if (is_decode(*sequence) && (!next || sequence->next_token_due < *next)) {
+      next = sequence->next_token_due;
+    }
+  }
+  return next;
 }
 
 bool Scheduler::reset_prefix_cache(ResetRunning running) {

@@ -36,6 +36,13 @@ struct StepPlan {
   [[nodiscard]] bool empty() const { return parts.empty(); }
 };
 
+/// When sampled tokens are computed further. All zero: in every step.
+struct DecodePace {
+  Duration interval{};       // between two tokens of a sequence
+  Duration slack{};          // that a token may come early, so that sequences share steps
+  Duration prefill_token{};  // a decode that falls due while a step prefills goes along with it
+};
+
 /// A token sampled at the end of a step.
 struct Sampled {
   SequenceId sequence{};
@@ -62,10 +69,10 @@ struct SchedulerStats {
 /// vLLM's V1 scheduler (0.32) without the model: continuous batching with a token budget per step,
 /// chunked prefill, first come first served, preemption of the youngest when blocks run out. A step
 /// is schedule() (blocks are reserved and become findable), the time the model takes, complete()
-/// (tokens are sampled). Knows no time. Single thread.
+/// (tokens are sampled). Single thread.
 class Scheduler {
  public:
-  explicit Scheduler(const SchedulerLimits& limits);
+  explicit Scheduler(const SchedulerLimits& limits, const DecodePace& pace = {});
 
   /// Queues a sequence. Its prompt must fit: 1 <= tokens < context_limit().
   void add(std::unique_ptr<Sequence> sequence);
@@ -73,9 +80,13 @@ class Scheduler {
   /// Takes a sequence out; what it has computed stays in the prefix cache. Between steps only.
   void abort(SequenceId id);
 
-  /// Empty when nothing can run. complete() must follow a plan that is not.
-  [[nodiscard]] StepPlan schedule();
-  [[nodiscard]] std::vector<Sampled> complete(const StepPlan& plan);
+  /// What a step that begins at `now` computes; empty when there is nothing, or only decodes that
+  /// are not due. complete() must follow a plan that is not.
+  [[nodiscard]] StepPlan schedule(TimePoint now);
+  [[nodiscard]] std::vector<Sampled> complete(const StepPlan& plan, TimePoint end);
+
+  /// When the first decode is due; nothing when none waits.
+  [[nodiscard]] std::optional<TimePoint> next_decode() const;
 
   enum class ResetRunning : std::uint8_t { kNo, kYes };
   /// POST /reset_prefix_cache: false while blocks are in use, unless running sequences may be put
@@ -93,14 +104,16 @@ class Scheduler {
  private:
   using SequencePtr = std::unique_ptr<Sequence>;
 
-  void schedule_running(StepPlan& plan, std::size_t& budget);
+  [[nodiscard]] TimePoint decode_horizon(TimePoint now) const;
+  void schedule_running(StepPlan& plan, std::size_t& budget, TimePoint decode_horizon);
   void schedule_waiting(StepPlan& plan, std::size_t& budget);
   [[nodiscard]] bool make_room_for(std::size_t position, std::size_t tokens);
   void preempt_last();
   void plan_part(StepPlan& plan, Sequence& sequence, std::size_t tokens);
-  [[nodiscard]] Sampled sample(Sequence& sequence);
+  [[nodiscard]] Sampled sample(Sequence& sequence, TimePoint now);
 
   SchedulerLimits limits_;
+  DecodePace pace_;
   KvCache cache_;
   std::vector<SequencePtr> running_;  // in the order they were admitted
   std::deque<SequencePtr> waiting_;

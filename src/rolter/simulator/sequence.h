@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rolter/base/ids.h"
+#include "rolter/base/time.h"
 #include "rolter/simulator/block_pool.h"
 #include "rolter/simulator/kv_event.h"
 
@@ -43,6 +44,7 @@ struct Sequence {
   std::vector<BlockId> blocks;            // in order of position
   std::vector<BlockHash> hashes;          // of the full blocks of `tokens`, grown when needed
   std::size_t findable = 0;               // leading blocks that have their hash in the pool
+  TimePoint next_token_due{};             // a decode takes part in steps from then on
 
   [[nodiscard]] std::size_t sampled() const { return tokens.size() - spec.prompt.size(); }
 };

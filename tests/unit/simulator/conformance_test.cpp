@@ -26,7 +26,7 @@ std::vector<TokenId> operator+(std::vector<TokenId> left, const std::vector<Toke
 /// An engine in virtual time whose events are compared with recordings, one after the other.
 class Lab {
  public:
-  explicit Lab(const SchedulerLimits& limits) : core_(limits, EngineSpeed{}) {}
+  explicit Lab(const SchedulerLimits& limits) : core_(limits, EngineSpeed{0.0, 0.0}) {}
 
   /// Compares with the first `messages` of a recording; 0 = all.
   void open(const std::string& recording, std::size_t messages = 0) {

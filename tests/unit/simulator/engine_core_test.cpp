@@ -96,6 +96,18 @@ TEST(EngineCore, a_long_prefill_slows_a_running_decode_to_one_token_per_chunk) {
   EXPECT_NEAR(times.at(decoding)[3] - times.at(decoding)[2], 0.099, 1e-6);
 }
 
+TEST(EngineCore, prefill_keeps_its_speed_while_others_decode) {
+  SchedulerLimits small_chunks = limits();
+  small_chunks.max_step_tokens = 4;  // 4 ms a chunk, less than the 10 ms between two tokens
+  EngineCore core(small_chunks, kSpeed);
+  const SequenceId decoding = core.submit(request(4, 100), kStart);
+  ASSERT_TRUE(core.poll(kStart + milliseconds(4)));
+  const SequenceId long_one = core.submit(request(400, 1, 10'000), kStart + milliseconds(4));
+  const auto times = token_times(core);
+  EXPECT_NEAR(times.at(long_one)[0], 0.404, 0.003);
+  EXPECT_NEAR(times.at(decoding).back(), 0.004 + 99 * 0.01, 0.005);
+}
+
 TEST(EngineCore, running_sequences_are_limited_and_the_rest_waits) {
   SchedulerLimits two = limits();
   two.max_running = 2;
