@@ -12,6 +12,7 @@
 #include "rolter/kvcache/prefix_score.h"
 #include "rolter/kvcache/prompt_ages.h"
 #include "rolter/kvcache/radix_tree.h"
+#include "rolter/kvcache/short_mutex.h"
 
 namespace rolter::kvcache {
 namespace {
@@ -41,7 +42,7 @@ struct PrefixTree::Impl {
       : limits(effective(limits_in)), max_edge(max_edge_in), radix(max_edge_in) {}
 
   const std::uint32_t tree_id = next_tree_id();
-  mutable std::mutex mutex;
+  mutable ShortMutex mutex;
   PrefixTreeLimits limits;
   std::uint32_t max_edge;
   RadixTree radix;
