@@ -2,36 +2,25 @@
 
 #include <algorithm>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::admission {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-std::string_view trim(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  text.remove_prefix(begin);
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
-
-bool is_bearer(std::string_view scheme) {
-  constexpr std::string_view kBearer = "bearer";
-  return std::ranges::equal(scheme, kBearer, {}, [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-}
-
 }  // namespace
 
 void PresentedKey::see_authorization(std::string_view value) {
-  value = trim(value);
+  value = trim_blanks(value);
   const std::size_t blank = std::min(value.find_first_of(kBlanks), value.size());
-  if (is_bearer(value.substr(0, blank))) {
-    see(trim(value.substr(blank)));
+  if (iequals(value.substr(0, blank), "bearer")) {
+    see(trim_blanks(value.substr(blank)));
   }
 }
 
 void PresentedKey::see_api_key(std::string_view value) {
-  see(trim(value));
+  see(trim_blanks(value));
 }
 
 void PresentedKey::see(std::string_view key) {

@@ -1,7 +1,6 @@
 #include "rolter/cli/demo_run.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -179,13 +178,6 @@ class StrategyRun {
 };
 
 }  // namespace
-
-Interrupts::Interrupts() {
-  sigemptyset(&signals_);
-  sigaddset(&signals_, SIGINT);
-  sigaddset(&signals_, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-}
 
 bool Interrupts::within(std::chrono::milliseconds time) {
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);

@@ -7,6 +7,7 @@
 
 #include "rolter/cli/demo_report.h"
 #include "rolter/cli/demo_workload.h"
+#include "rolter/cli/signals.h"
 
 namespace rolter::cli {
 
@@ -14,14 +15,12 @@ namespace rolter::cli {
 /// signals to us.
 class Interrupts {
  public:
-  Interrupts();
-
   /// Waits for one, at most so long. True from the first one on.
   [[nodiscard]] bool within(std::chrono::milliseconds time);
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:
-  sigset_t signals_{};
+  sigset_t signals_ = take_over_signals({SIGINT, SIGTERM});
   bool interrupted_ = false;
 };
 

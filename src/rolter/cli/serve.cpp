@@ -1,5 +1,3 @@
-#include <pthread.h>
-
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -12,6 +10,7 @@
 
 #include "rolter/cli/command.h"
 #include "rolter/cli/config_file.h"
+#include "rolter/cli/signals.h"
 #include "rolter/runtime/gateway.h"
 
 namespace rolter::cli {
@@ -33,21 +32,6 @@ std::optional<config::Config> read(const ServeOptions& options) {
     config->server.loops = options.loops.value_or(config->server.loops);
   }
   return config;
-}
-
-sigset_t our_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    sigaddset(&signals, signal);
-  }
-  return signals;
-}
-
-int next_signal(const sigset_t& signals) {
-  int signal = 0;
-  sigwait(&signals, &signal);
-  return signal;
 }
 
 void reload(runtime::Gateway& gateway, const ServeOptions& options) {
@@ -96,8 +80,7 @@ int serve(const ServeOptions& options) {
     return 1;
   }
   // Before any thread starts, so that all of them leave the signals to sigwait().
-  const sigset_t signals = our_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = take_over_signals({SIGTERM, SIGINT, SIGHUP});
   runtime::Gateway gateway(std::move(*config));
   if (auto started = gateway.start(); !started) {
     std::fprintf(stderr, "rolter: error: %s\n", started.error().message.c_str());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "rolter/cli/command.h"
+#include "rolter/cli/signals.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/runtime/system_clock.h"
@@ -29,21 +30,6 @@ struct SimEngineArguments {
 };
 
 constexpr int kClosedSignal = SIGUSR1;  // raised by ourselves when nothing of the engine runs
-
-sigset_t watched_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, kClosedSignal}) {
-    sigaddset(&signals, signal);
-  }
-  return signals;
-}
-
-int next_signal(const sigset_t& signals) {
-  int signal = 0;
-  sigwait(&signals, &signal);
-  return signal;
-}
 
 /// SIGTERM ends the engine as it ends a vLLM: with a shutdown timeout by draining, without one by
 /// leaving open answers hanging. A second signal, and SIGINT, kill.
@@ -87,8 +73,7 @@ int run_sim_engine(SimEngineArguments arguments) {
     options.kv_events.hashes = HashEncoding::kBytes;
   }
   // Before the thread starts, so that it leaves the signals to sigwait().
-  const sigset_t signals = watched_signals();
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = take_over_signals({SIGTERM, SIGINT, kClosedSignal});
   const runtime::SystemClock clock;
   runtime::Logs logs(config::Log{.format = "text", .access = false});
   runtime::LoopThread thread("sim-engine", clock, logs.app);

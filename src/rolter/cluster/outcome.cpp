@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::cluster {
 namespace {
 
@@ -57,11 +59,8 @@ constexpr std::array<std::string_view, 3> kQueueFullWords{
 };
 
 bool says_queue_full(std::string_view body_start) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
   return std::ranges::any_of(kQueueFullWords, [&](std::string_view words) {
-    return !std::ranges::search(body_start, words, {}, lower).empty();
+    return !std::ranges::search(body_start, words, {}, to_lower).empty();
   });
 }
 

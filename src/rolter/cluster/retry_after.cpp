@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::cluster {
 namespace {
 
@@ -16,17 +18,6 @@ constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && is_space(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
 }
 
 /// Reads a date from left to right; the first thing that does not fit makes it bad for good.
@@ -166,7 +157,7 @@ std::optional<WallTime> parse_http_date(std::string_view text, WallTime now) {
 }
 
 std::optional<seconds> parse_retry_after(std::string_view field, WallTime now) {
-  const std::string_view text = trimmed(field);
+  const std::string_view text = trim_blanks(field);
   if (text.empty()) {
     return std::nullopt;
   }

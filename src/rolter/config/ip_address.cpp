@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <span>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::config {
 namespace {
 
@@ -205,9 +207,7 @@ std::string normalize_host(std::string_view host) {
     host = host.substr(0, host.find('%'));  // a zone id may look percent-encoded
   }
   std::string text = percent_decoded(host);
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::ranges::transform(text, text.begin(), to_lower);
   text.erase(0, text.starts_with('[') ? 1 : 0);
   text.resize(std::min({text.find(']'), text.find('%'), text.size()}));
   if (text.ends_with('.')) {

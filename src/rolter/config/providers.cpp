@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rolter/base/ascii.h"
 #include "rolter/config/environment.h"
 #include "rolter/config/ip_address.h"
 #include "rolter/config/readers.h"
@@ -114,9 +115,7 @@ void read_lmcache(TableReader& table, const EgressPolicy& egress, Lmcache& lmcac
 }
 
 std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::ranges::transform(text, text.begin(), to_lower);
   return text;
 }
 

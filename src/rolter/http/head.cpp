@@ -3,27 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::http {
 namespace {
-
-constexpr char to_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
 
 bool list_has(std::string_view list, std::string_view token) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
-    if (iequals(trim(list.substr(0, comma)), token)) {
+    if (iequals(trim_blanks(list.substr(0, comma)), token)) {
       return true;
     }
     if (comma == std::string_view::npos) {
@@ -35,12 +23,6 @@ bool list_has(std::string_view list, std::string_view token) {
 }
 
 }  // namespace
-
-bool iequals(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) {
-           return to_lower(x) == to_lower(y);
-         });
-}
 
 std::string_view Fields::get(std::string_view name) const {
   for (const Field& field : fields_) {
@@ -71,6 +53,41 @@ void Fields::rebase(const char* from, const char* to) {
   for (Field& field : fields_) {
     field.name = {to + (field.name.data() - from), field.name.size()};
     field.value = {to + (field.value.data() - from), field.value.size()};
+  }
+}
+
+std::string_view reason_phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    default:
+      return "Unknown";
   }
 }
 

@@ -5,10 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::http {
 
-/// ASCII case-insensitive equality, as field names compare (RFC 9110, section 5.1).
-[[nodiscard]] bool iequals(std::string_view a, std::string_view b);
+using rolter::iequals;
 
 /// One field line. Views point into the connection's input buffer.
 struct Field {
@@ -40,6 +41,9 @@ class Fields {
  private:
   std::vector<Field> fields_;
 };
+
+/// The usual words of a status (RFC 9110, section 15), as far as this program sends it.
+[[nodiscard]] std::string_view reason_phrase(int status);
 
 /// How the end of a body is found (RFC 9112, section 6.3).
 enum class Framing : std::uint8_t { kNone, kLength, kChunked, kUntilClose };

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "rolter/base/ascii.h"
+
 namespace rolter::http {
 namespace {
 
@@ -136,9 +138,9 @@ std::size_t counted_bytes(std::size_t head_bytes, const Fields& fields) {
 }
 
 bool mentions_token_ids(std::string_view input) {
-  const auto found = std::search(
-      input.begin(), input.end(), kTokenIdsField.begin(), kTokenIdsField.end(),
-      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a | 0x20) : a) == b; });
+  const auto found =
+      std::search(input.begin(), input.end(), kTokenIdsField.begin(), kTokenIdsField.end(),
+                  [](char a, char b) { return to_lower(a) == b; });
   return found != input.end();
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "rolter/base/ascii.h"
 #include "rolter/kvcache/kv_event_fields.h"
 #include "rolter/kvcache/msgpack_check.h"
 #include "rolter/kvcache/msgpack_values.h"
@@ -34,13 +35,6 @@ std::optional<EngineHash> next_hash(const char** value) {
 
 std::unexpected<Error> refuse(const char* why) {
   return fail(ErrorKind::kProtocol, why, ErrorSource::kUpstream);
-}
-
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
 }
 
 GroupKind kind_of(std::string_view kind) {
@@ -135,8 +129,8 @@ namespace {
 EventScope scope_of(const KvEventFields& fields) {
   EventScope scope;
   const std::string_view tier = as_text(fields.medium);
-  const bool gpu = fields.medium == nullptr || equals_ignoring_case(tier, "GPU");
-  const bool remote = equals_ignoring_case(as_text(fields.locality), "REMOTE");
+  const bool gpu = fields.medium == nullptr || iequals(tier, "GPU");
+  const bool remote = iequals(as_text(fields.locality), "REMOTE");
   scope.medium = gpu && !remote ? Medium::kGpu : Medium::kOther;
   scope.kind = kind_of(as_text(fields.kind));
   scope.group = as_u32(fields.group);

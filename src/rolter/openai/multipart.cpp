@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rolter/base/ascii.h"
 #include "rolter/openai/request_fields.h"
 
 namespace rolter::openai {
@@ -11,25 +12,6 @@ namespace {
 constexpr std::string_view kMultipartForm = "multipart/form-data";
 constexpr std::size_t kLongestBoundary = 200;  // RFC 2046 allows 70; some clients write more
 constexpr std::size_t kLongestHead = 16384;    // of one part
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-bool equals_ignoring_case(std::string_view left, std::string_view right) {
-  return std::ranges::equal(left, right, {}, lower, lower);
-}
-
-std::string_view trim(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
-  while (!text.empty() && is_space(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && is_space(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
 
 /// Where a parameter's value ends: at the semicolon that follows it, quoted ones apart.
 std::size_t end_of_parameter(std::string_view text) {
@@ -55,11 +37,10 @@ std::optional<std::string_view> parameter(std::string_view header, std::string_v
     at = end_of_parameter(header);
     const std::string_view pair = header.substr(0, at);
     const std::size_t equals = pair.find('=');
-    if (equals == std::string_view::npos ||
-        !equals_ignoring_case(trim(pair.substr(0, equals)), name)) {
+    if (equals == std::string_view::npos || !iequals(trim_blanks(pair.substr(0, equals)), name)) {
       continue;
     }
-    std::string_view value = trim(pair.substr(equals + 1));
+    std::string_view value = trim_blanks(pair.substr(equals + 1));
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
       value = value.substr(1, value.size() - 2);
     }
@@ -75,7 +56,7 @@ std::string_view name_in_head(std::string_view head) {
     const std::string_view line = head.substr(0, head.find(kLineEnd));
     const std::size_t colon = line.find(':');
     if (colon != std::string_view::npos &&
-        equals_ignoring_case(trim(line.substr(0, colon)), "content-disposition")) {
+        iequals(trim_blanks(line.substr(0, colon)), "content-disposition")) {
       return parameter(line.substr(colon + 1), "name").value_or("");
     }
     head.remove_prefix(std::min(head.size(), line.size() + kLineEnd.size()));
@@ -91,7 +72,7 @@ std::unexpected<Error> malformed(std::string_view what) {
 }  // namespace
 
 bool is_multipart_form(std::string_view content_type) {
-  return equals_ignoring_case(trim(content_type.substr(0, content_type.find(';'))), kMultipartForm);
+  return iequals(trim_blanks(content_type.substr(0, content_type.find(';'))), kMultipartForm);
 }
 
 Result<void> FormReader::begin(std::string_view content_type, std::string_view body) {

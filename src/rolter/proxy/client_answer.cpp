@@ -54,7 +54,7 @@ void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
 void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std::string& out) {
   out.clear();
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", answer.status,
-                 reason_phrase(answer.status));
+                 http::reason_phrase(answer.status));
   if (!answer.body.empty()) {
     append_field(out, "Content-Type", answer.content_type);
   }
@@ -69,41 +69,6 @@ void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std:
   out.append("\r\n");
   if (!answer.body_suppressed) {
     out.append(answer.body);
-  }
-}
-
-std::string_view reason_phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 502:
-      return "Bad Gateway";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Unknown";
   }
 }
 

@@ -36,6 +36,4 @@ struct OwnAnswer {
 /// Writes it, head and body. `request_id` may be empty.
 void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std::string& out);
 
-[[nodiscard]] std::string_view reason_phrase(int status);
-
 }  // namespace rolter::proxy

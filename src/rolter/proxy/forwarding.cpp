@@ -30,17 +30,7 @@ Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const Ga
       request_(request),
       facts_(facts),
       patience_(loop.loop.wheel(), [this] { on_patience_ended(); }),
-      loss_check_(loop.loop.wheel(),
-                  [this] {
-                    const auto since =
-                        waiting_for_ != nullptr ? waiting_for_->refused_since() : std::nullopt;
-                    const TimePoint now = loop_.loop.now();
-                    if (since && last_byte_ < *since && now - *since > kLostAfter) {
-                      interrupt_.fire(InterruptCause::kReplicaLost);
-                    } else {
-                      loss_check_.arm(kLossCheckInterval);
-                    }
-                  }),
+      loss_check_(loop.loop.wheel(), [this] { check_for_loss(); }),
       streamed_(request.view().stream) {}
 
 http::Task<Forwarding::Answered> Forwarding::run() {
@@ -155,6 +145,15 @@ void Forwarding::watch_patience() {
 
 void Forwarding::on_patience_ended() {
   interrupt_.fire(committed_ ? InterruptCause::kStalled : InterruptCause::kNoFirstByte);
+}
+
+void Forwarding::check_for_loss() {
+  const auto since = waiting_for_->refused_since();
+  if (since && last_byte_ < *since && loop_.loop.now() - *since > kLostAfter) {
+    interrupt_.fire(InterruptCause::kReplicaLost);
+  } else {
+    loss_check_.arm(kLossCheckInterval);
+  }
 }
 
 http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(Try& now) {

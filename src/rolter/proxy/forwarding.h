@@ -77,6 +77,7 @@ class Forwarding {
   [[nodiscard]] Failure failure_of(const Error& error) const;
   void watch_patience();
   void on_patience_ended();
+  void check_for_loss();
 
   [[nodiscard]] const cluster::RouteTargets& targets() const {
     return state_.cluster->routes[route_.index];
@@ -98,7 +99,7 @@ class Forwarding {
   std::vector<std::size_t> tried_;
   std::string spliced_model_;
   TimePoint last_byte_;
-  const cluster::Replica* waiting_for_ = nullptr;
+  const cluster::Replica* waiting_for_ = nullptr;  // set before loss_check_ is armed
   bool streamed_ = false;
   bool committed_ = false;
   bool fresh_only_ = false;  // no pooled connection any more

@@ -83,8 +83,7 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   const bool until_close =
       head.framing == http::Framing::kUntilClose ||
       (head.framing == http::Framing::kChunked && client_.head().minor_version == 0);
-  const bool keep_alive = client_.head().keep_alive && !until_close &&
-                          !loop_.shared.draining.load(std::memory_order_relaxed);
+  const bool keep_alive = !until_close && loop_.keeps_alive(client_.head());
   facts_.status = head.status;
   facts_.ttft = loop_.loop.now() - facts_.started;
   write_relayed_head({.head = head,

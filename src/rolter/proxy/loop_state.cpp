@@ -1,5 +1,7 @@
 #include "rolter/proxy/loop_state.h"
 
+#include <fmt/format.h>
+
 namespace rolter::proxy {
 
 std::shared_ptr<ProviderLink> LoopState::link(const Provider& provider, ReplicaSlot slot) {
@@ -13,6 +15,10 @@ std::shared_ptr<ProviderLink> LoopState::link(const Provider& provider, ReplicaS
     link = std::make_shared<ProviderLink>(loop, provider.addresses);
   }
   return link;
+}
+
+std::string LoopState::make_request_id() {
+  return fmt::format("{:016x}{:016x}", rng(), rng());
 }
 
 void LoopState::close_idle_connections() {

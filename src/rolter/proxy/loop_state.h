@@ -10,6 +10,7 @@
 #include "rolter/base/snapshot_cell.h"
 #include "rolter/cluster/candidate.h"
 #include "rolter/cluster/retry_budget.h"
+#include "rolter/http/head.h"
 #include "rolter/http/loop.h"
 #include "rolter/http/upstream_pool.h"
 #include "rolter/openai/request_view.h"
@@ -64,6 +65,14 @@ class LoopState {
   }
 
   void close_idle_connections();
+
+  /// Whether the client's connection outlives its request, as far as its head and we decide.
+  [[nodiscard]] bool keeps_alive(const http::RequestHead& request) const {
+    return request.keep_alive && !shared.draining.load(std::memory_order_relaxed);
+  }
+
+  /// For a request that brings none.
+  [[nodiscard]] std::string make_request_id();
 
   http::Loop& loop;
   std::size_t index;

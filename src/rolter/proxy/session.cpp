@@ -35,6 +35,21 @@ std::uint64_t expected_tokens(const openai::RequestView& view) {
   return prompt + view.max_output_tokens * view.choices;
 }
 
+OwnAnswer error_answer(const OwnError& error, openai::ApiShape shape, std::string_view request_id) {
+  OwnAnswer answer{.status = error.status, .keep_alive = !error.closes_connection};
+  answer.body = openai::error_body(shape,
+                                   {.status = error.status,
+                                    .type = error.type,
+                                    .code = error.code,
+                                    .param = error.param,
+                                    .message = error.message},
+                                   request_id);
+  if (error.retry_after) {
+    answer.extra_fields = fmt::format("Retry-After: {}\r\n", error.retry_after->count());
+  }
+  return answer;
+}
+
 openai::ApiShape shape_of_path(std::string_view path) {
   return path.starts_with("/v1/messages") ? openai::ApiShape::kAnthropic
                                           : openai::ApiShape::kOpenAi;
@@ -52,10 +67,6 @@ void Session::close_if_idle() {
   if (client_.idle()) {
     client_.abort();
   }
-}
-
-bool Session::keeps_alive() const {
-  return client_.head().keep_alive && !loop_.shared.draining.load(std::memory_order_relaxed);
 }
 
 http::Task<> Session::run() {
@@ -89,8 +100,7 @@ void Session::begin_facts() {
   facts_.method = head.method;
   facts_.path = path_of(origin_form(head.target));
   const std::string_view id = head.fields.get("x-request-id");
-  facts_.request_id =
-      is_usable_id(id) ? std::string(id) : fmt::format("{:016x}{:016x}", loop_.rng(), loop_.rng());
+  facts_.request_id = is_usable_id(id) ? std::string(id) : loop_.make_request_id();
 }
 
 http::Task<Ending> Session::serve(std::shared_ptr<const GatewayState> state) {
@@ -194,7 +204,7 @@ std::expected<admission::Admission, OwnError> Session::admit(const admission::Ca
 }
 
 http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer answer) {
-  const bool keep = answer.keep_alive && keeps_alive();
+  const bool keep = answer.keep_alive && loop_.keeps_alive(client_.head());
   answer.keep_alive = keep;
   answer.body_suppressed = client_.head().method == "HEAD";
   facts_.status = answer.status;
@@ -207,22 +217,11 @@ http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer an
 
 http::Task<Ending> Session::refuse(OwnError error) {
   facts_.error = facts_.error.empty() ? error.message : error.message + " (" + facts_.error + ")";
-  OwnAnswer answer{.status = error.status};
-  answer.body = openai::error_body(shape_of_path(facts_.path),
-                                   {.status = error.status,
-                                    .type = error.type,
-                                    .code = error.code,
-                                    .param = error.param,
-                                    .message = error.message},
-                                   facts_.request_id);
-  if (error.retry_after) {
-    answer.extra_fields = fmt::format("Retry-After: {}\r\n", error.retry_after->count());
-  }
+  OwnAnswer answer = error_answer(error, shape_of_path(facts_.path), facts_.request_id);
   answer.extra_fields += facts_.limit_fields;
   if (error.status == 405) {
     answer.extra_fields += "Allow: POST\r\n";
   }
-  answer.keep_alive = !error.closes_connection;
   auto done = co_await answer_locally(std::move(answer));
   co_return done.value_or(Ending::kBroken);
 }
@@ -232,17 +231,10 @@ http::Task<> Session::refuse_head(const Error& error) {
   const OwnError own = head_error(error);
   facts_ = {};
   facts_.started = loop_.loop.now();
-  facts_.request_id = fmt::format("{:016x}{:016x}", loop_.rng(), loop_.rng());
+  facts_.request_id = loop_.make_request_id();
   facts_.status = own.status;
   facts_.error = own.message;
-  OwnAnswer answer{.status = own.status, .keep_alive = false};
-  answer.body = openai::error_body(openai::ApiShape::kOpenAi,
-                                   {.status = own.status,
-                                    .type = own.type,
-                                    .code = own.code,
-                                    .param = own.param,
-                                    .message = own.message},
-                                   facts_.request_id);
+  const OwnAnswer answer = error_answer(own, openai::ApiShape::kOpenAi, facts_.request_id);
   std::string bytes;
   write_own_answer(answer, facts_.request_id, bytes);
   facts_.bytes_out = bytes.size();

@@ -50,7 +50,6 @@ class Session {
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);
   [[nodiscard]] http::Task<Ending> refuse(OwnError error);
   [[nodiscard]] http::Task<> refuse_head(const Error& error);
-  [[nodiscard]] bool keeps_alive() const;
   void begin_facts();
 
   LoopState& loop_;

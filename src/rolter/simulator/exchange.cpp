@@ -7,33 +7,6 @@
 #include <utility>
 
 namespace rolter::simulator {
-namespace {
-
-std::string_view reason_of(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 408:
-      return "Request Timeout";
-    case 413:
-      return "Content Too Large";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
-}  // namespace
-
 Exchange::Exchange(http::Loop& loop, http::ServerConnection& connection, std::string_view body)
     : loop_(loop),
       connection_(connection),
@@ -51,7 +24,7 @@ std::string Exchange::head(int status, std::string_view content_type, std::strin
   const std::time_t now = std::chrono::system_clock::to_time_t(loop_.wall_now());
   std::string head =
       fmt::format("HTTP/1.1 {} {}\r\ndate: {:%a, %d %b %Y %H:%M:%S} GMT\r\nserver: uvicorn\r\n",
-                  status, reason_of(status), fmt::gmtime(now));
+                  status, http::reason_phrase(status), fmt::gmtime(now));
   head += framing;
   if (!content_type.empty()) {
     head += fmt::format("content-type: {}\r\n", content_type);
