@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 READY_SECONDS = 20  # sanitizer builds on a busy machine start slowly
-_LISTENING = re.compile(r"listening on http://([^\s\"\\]+):(\d+)")
+_LISTENING = re.compile(r"listening on https?://([^\s\"\\]+):(\d+)")
 
 
 class NotReady(RuntimeError):
@@ -33,13 +33,13 @@ class Program:
     """A child process whose standard error is kept. Use as a context manager: leaving it ends the
     process, first politely."""
 
-    def __init__(self, command: list[str], cwd: Path | None = None):
+    def __init__(self, command: list[str], cwd: Path | None = None, pass_fds: tuple[int, ...] = ()):
         self.command = command
         self.log: list[str] = []
         self._changed = threading.Condition()
         self._closed = False
         self.process = subprocess.Popen(
-            command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, errors="replace")
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

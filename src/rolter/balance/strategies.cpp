@@ -54,12 +54,24 @@ std::unique_ptr<Strategy> make_pipeline(const StrategyParts& parts) {
                       .overload = overload_of(parts.route)});
 }
 
-std::unique_ptr<Strategy> make_consistent_hash(const StrategyParts& parts) {
+std::vector<std::string> labels_of(const StrategyParts& parts) {
   std::vector<std::string> labels;
   for (const cluster::RouteTarget& target : parts.targets) {
     labels.push_back(target.label);
   }
-  return std::make_unique<ConsistentHash>(labels, overload_of(parts.route));
+  return labels;
+}
+
+std::unique_ptr<Strategy> make_consistent_hash(const StrategyParts& parts) {
+  return std::make_unique<ConsistentHash>(labels_of(parts), overload_of(parts.route));
+}
+
+std::unique_ptr<Strategy> make_round_robin(const StrategyParts& parts) {
+  return std::make_unique<RoundRobin>(dynamic_cast<const RoundRobin*>(parts.before));
+}
+
+std::unique_ptr<Strategy> make_weighted(const StrategyParts& parts) {
+  return std::make_unique<Weighted>(labels_of(parts), dynamic_cast<const Weighted*>(parts.before));
 }
 
 /// What a strategy remembers beyond a reload.
@@ -75,10 +87,10 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {StrategyKind::kCacheAware, Memory::kPrefixes, make_cache_aware},
     {StrategyKind::kPipeline, Memory::kPrefixesAndSessions, make_pipeline},
-    {StrategyKind::kRoundRobin, Memory::kNone, make_plain<RoundRobin>},
+    {StrategyKind::kRoundRobin, Memory::kNone, make_round_robin},
     {StrategyKind::kRandom, Memory::kNone, make_plain<Random>},
     {StrategyKind::kLeastLoad, Memory::kNone, make_plain<LeastLoad>},
-    {StrategyKind::kWeighted, Memory::kNone, make_plain<Weighted>},
+    {StrategyKind::kWeighted, Memory::kNone, make_weighted},
     {StrategyKind::kPowerOfTwo, Memory::kNone, make_plain<PowerOfTwo>},
     {StrategyKind::kConsistentHash, Memory::kNone, make_consistent_hash},
 });

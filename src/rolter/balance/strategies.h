@@ -18,6 +18,7 @@ struct StrategyParts {
   std::span<const cluster::RouteTarget> targets;  // as the route's
   const kvcache::PrefixTrees& trees;              // has applied prefix_tree_demands()
   const SessionTables& sessions;                  // has applied session_table_demands()
+  const Strategy* before = nullptr;  // the route's strategy before a reload: rotations go on
 };
 
 /// Makes the route's strategy. nullptr for one whose index does not exist here yet: the caller says

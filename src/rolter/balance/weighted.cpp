@@ -1,6 +1,7 @@
 #include "rolter/balance/weighted.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rolter::balance {
 namespace {
@@ -11,6 +12,20 @@ double effective_weight(const Candidate& candidate) {
 }
 
 }  // namespace
+
+Weighted::Weighted(std::vector<std::string> labels, const Weighted* before)
+    : labels_(std::move(labels)), gained_(labels_.size()) {
+  if (before == nullptr) {
+    return;
+  }
+  const std::lock_guard lock(before->mutex_);
+  for (std::size_t i = 0; i < labels_.size(); ++i) {
+    const auto known = std::ranges::find(before->labels_, labels_[i]);
+    if (known != before->labels_.end()) {
+      gained_[i] = before->gained_[static_cast<std::size_t>(known - before->labels_.begin())];
+    }
+  }
+}
 
 Decision Weighted::pick(const PickInput& in, Rng& /*rng*/, std::vector<Score>* scores) {
   const std::lock_guard lock(mutex_);

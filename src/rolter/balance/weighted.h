@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "rolter/balance/strategy.h"
@@ -13,11 +14,17 @@ namespace rolter::balance {
 /// ramp's part.
 class Weighted final : public Strategy {
  public:
+  Weighted() = default;
+  /// `labels` name the targets. `before`, if any, is the same route's of the configuration before:
+  /// targets that stay keep what they have gained.
+  Weighted(std::vector<std::string> labels, const Weighted* before);
+
   Decision pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) override;
   Record record(const PickInput& /*in*/, const Candidate& /*chosen*/) override { return {}; }
 
  private:
-  std::mutex mutex_;
+  std::vector<std::string> labels_;
+  mutable std::mutex mutex_;
   std::vector<double> gained_;  // by target
 };
 

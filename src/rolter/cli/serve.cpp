@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
@@ -7,11 +9,14 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "rolter/cli/command.h"
 #include "rolter/cli/config_file.h"
 #include "rolter/cli/signals.h"
+#include "rolter/runtime/file_watch.h"
 #include "rolter/runtime/gateway.h"
+#include "rolter/runtime/inherited_sockets.h"
 
 namespace rolter::cli {
 namespace {
@@ -37,6 +42,7 @@ std::optional<config::Config> read(const ServeOptions& options) {
 void reload(runtime::Gateway& gateway, const ServeOptions& options) {
   auto config = read(options);
   if (!config) {
+    gateway.reload_refused();
     gateway.log().error("reload refused: {} has errors; the configuration in force stays",
                         options.config);
     return;
@@ -51,20 +57,19 @@ void reload(runtime::Gateway& gateway, const ServeOptions& options) {
 
 /// The first SIGTERM drains, a second one stops at once.
 int drain(runtime::Gateway& gateway, const sigset_t& signals) {
-  std::atomic<bool> hurry{false};
+  runtime::DrainWait wait;
   std::atomic<bool> drained{false};
   std::thread second([&] {
     while (!drained.load()) {
-      const timespec wait{0, 100'000'000};
-      const int signal = sigtimedwait(&signals, nullptr, &wait);
-      if (signal == SIGTERM || signal == SIGINT) {
-        hurry.store(true);
+      if (next_signal(signals) != SIGHUP) {
+        wait.hurry();
       }
     }
   });
   gateway.log().info("draining");
-  const runtime::DrainResult result = gateway.drain(hurry);
+  const runtime::DrainResult result = gateway.drain(wait);
   drained.store(true);
+  ::pthread_kill(second.native_handle(), SIGHUP);
   second.join();
   if (result == runtime::DrainResult::kCut) {
     gateway.log().warn("stopped with answers still under way");
@@ -80,17 +85,24 @@ int serve(const ServeOptions& options) {
     return 1;
   }
   // Before any thread starts, so that all of them leave the signals to sigwait().
+  const std::vector<int> sockets = runtime::take_inherited_sockets();
   const sigset_t signals = take_over_signals({SIGTERM, SIGINT, SIGHUP});
   runtime::Gateway gateway(std::move(*config));
-  if (auto started = gateway.start(); !started) {
+  if (auto started = gateway.start(sockets); !started) {
     std::fprintf(stderr, "rolter: error: %s\n", started.error().message.c_str());
     return 1;
   }
+  // The main thread reloads, woken as by an operator.
+  runtime::FileWatch watch(gateway.control().loop(), options.config,
+                           [] { ::kill(::getpid(), SIGHUP); });
+  gateway.control().run([&watch] { watch.start(); });
   std::fprintf(stderr, "listening on %s\n", gateway.url().c_str());
   while (true) {
     if (next_signal(signals) != SIGHUP) {
+      gateway.control().run([&watch] { watch.stop(); });
       return drain(gateway, signals);
     }
+    gateway.control().run([&watch] { watch.accept(); });
     reload(gateway, options);
   }
 }

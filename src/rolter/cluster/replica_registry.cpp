@@ -33,11 +33,15 @@ std::string identity_of(const config::Provider& provider) {
 ReplicaRegistry::Applied ReplicaRegistry::apply(const config::Config& config, TimePoint now) {
   const std::lock_guard lock(mutex_);
   const ReplicaSettings settings = settings_of(config);
+  Applied applied;
   auto view = std::make_shared<ClusterView>();
   std::vector<Known> known;
   for (const config::Provider& provider : config.providers) {
     known.push_back({identity_of(provider), find_or_add(provider, settings, now)});
-    view->replicas.push_back(known.back().replica);
+    const auto& replica = view->replicas.emplace_back(known.back().replica);
+    if (std::ranges::find(known_, replica, &Known::replica) == known_.end()) {
+      applied.added.push_back(replica->slot());
+    }
   }
   std::vector<KnownLoad> loads;
   for (const config::Route& route : config.routes) {
@@ -57,7 +61,6 @@ ReplicaRegistry::Applied ReplicaRegistry::apply(const config::Config& config, Ti
       loads.push_back({std::move(identity), std::move(load)});
     }
   }
-  Applied applied;
   for (const Known& old : known_) {
     if (std::ranges::find(known, old.replica, &Known::replica) == known.end()) {
       applied.removed.push_back(old.replica->slot());

@@ -23,6 +23,9 @@ class ReplicaRegistry {
     /// Replicas that are gone. Publish the view, make the indexes forget these, then release()
     /// each.
     std::vector<ReplicaSlot> removed;
+    /// Slots of replicas that are new. Whatever an index still holds for one is from a replica
+    /// before it: a request under way may have recorded it after its removal.
+    std::vector<ReplicaSlot> added;
   };
 
   /// Slots are dense: never more than the replicas configured now and those not yet released.

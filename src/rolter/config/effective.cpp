@@ -11,8 +11,6 @@ namespace rolter::config {
 namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
-    "server.tls",
-    "providers[].ca_bundles",
     "providers[].kv_events",
     "providers[].lmcache",
     "routes[].strategy=precise_cache_aware",
@@ -29,10 +27,7 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].ask_usage",
     "routes[].fallback_score",
     "routes[].shadow",
-    "routes[].queue_capacity",
-    "routes[].queue_timeout_secs",
     "index",
-    "queue",
     "metrics_scrape",
     "admin",
 });

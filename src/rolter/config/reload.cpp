@@ -12,4 +12,20 @@ std::optional<Finding> refuse_reload(const Config& running, const Config& next) 
                  "set [auth] mode = \"open\" if that is meant"};
 }
 
+std::vector<std::string> needs_restart(const Config& running, const Config& next) {
+  std::vector<std::string> keys;
+  const auto compare = [&keys](const char* key, const auto& before, const auto& after) {
+    if (before != after) {
+      keys.emplace_back(key);
+    }
+  };
+  compare("server.host", running.server.host, next.server.host);
+  compare("server.port", running.server.port, next.server.port);
+  compare("server.loops", running.server.loops, next.server.loops);
+  compare("server.max_connections", running.server.max_connections, next.server.max_connections);
+  compare("admin.host", running.admin.host, next.admin.host);
+  compare("admin.port", running.admin.port, next.admin.port);
+  return keys;
+}
+
 }  // namespace rolter::config

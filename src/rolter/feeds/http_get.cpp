@@ -48,7 +48,8 @@ http::Task<Result<GetAnswer>> HttpGet::run(HttpSource source, std::string head, 
   timed_out_ = false;
   deadline_.arm(limits.timeout);
   dialer_ = std::make_unique<http::Dialer>(loop_);
-  auto dialed = co_await dialer_->dial(source.addresses->load(), source.egress, Duration::zero());
+  auto dialed =
+      co_await dialer_->dial(source.addresses->load(), source.egress, Duration::zero(), source.tls);
   dialer_.reset();
   Result<GetAnswer> answer;
   if (!dialed) {

@@ -19,7 +19,8 @@ namespace rolter::feeds {
 struct HttpSource {
   std::shared_ptr<http::AddressCell> addresses;
   http::EgressCheck egress;
-  std::string fields;  // "Host: ...\r\n", the provider's key and headers, each line ended
+  std::string fields;   // "Host: ...\r\n", the provider's key and headers, each line ended
+  http::TlsPeer tls{};  // without a context: plain
 };
 
 /// The head of a GET for `path`, on a connection that is not kept.

@@ -18,6 +18,14 @@ bool is_forbidden_in_line(char c) {
   return (byte < 0x20 && c != '\t') || byte == 0x7f;
 }
 
+/// tchar of RFC 9110, section 5.6.2.
+bool is_token_char(char c) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  const char lower = static_cast<char>(c | 0x20);
+  return (c >= '0' && c <= '9') || (lower >= 'a' && lower <= 'z') ||
+         kMarks.find(c) != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<ChunkScanner::Step> ChunkScanner::next(std::string_view input) {
@@ -55,8 +63,8 @@ bool ChunkScanner::accept_size(char c) {
     state_ = State::kSizeLf;
     return true;
   }
-  state_ = State::kExtension;
-  // White space before the extension is what old senders write (RFC 9112, section 7.1.1).
+  // Old senders pad the size with blanks.
+  state_ = c == ';' ? State::kExtension : State::kBlanks;
   return c == ';' || c == ' ' || c == '\t';
 }
 
@@ -64,6 +72,12 @@ bool ChunkScanner::accept(char c) {
   switch (state_) {
     case State::kSize:
       return accept_size(c);
+    case State::kBlanks:
+      if (c == '\r') {
+        state_ = State::kSizeLf;
+        return true;
+      }
+      return (c == ' ' || c == '\t') && ++extra_bytes_ <= kMaxExtraBytes;
     case State::kExtension:
     case State::kTrailer:
       if (c == '\r') {
@@ -82,8 +96,14 @@ bool ChunkScanner::accept(char c) {
       state_ = State::kSize;
       return c == '\n';
     case State::kTrailerStart:
-      state_ = c == '\r' ? State::kEndLf : State::kTrailer;
-      return c == '\r' || !is_forbidden_in_line(c);
+      state_ = c == '\r' ? State::kEndLf : State::kTrailerName;
+      return c == '\r' || is_token_char(c);
+    case State::kTrailerName:
+      if (c == ':') {
+        state_ = State::kTrailer;
+        return true;
+      }
+      return is_token_char(c) && ++extra_bytes_ <= kMaxExtraBytes;
     case State::kTrailerLf:
       state_ = State::kTrailerStart;
       return c == '\n';

@@ -10,7 +10,8 @@ namespace rolter::http {
 
 /// Walks a chunked body (RFC 9112, section 7.1) that arrives cut anywhere, without copying it.
 /// Strict: a size is hex digits only and fits 63 bits, lines end in CRLF, a bare CR or LF in an
-/// extension or trailer is an error, since two readers could disagree about it. Extensions and
+/// extension or trailer is an error, and so is a trailer line that is no field, since two readers
+/// could disagree about it. Extensions and
 /// trailers are bounded together.
 class ChunkScanner {
  public:
@@ -28,12 +29,14 @@ class ChunkScanner {
  private:
   enum class State : std::uint8_t {
     kSize,
+    kBlanks,  // after a size
     kExtension,
     kSizeLf,
     kData,
     kDataCr,
     kDataLf,
     kTrailerStart,
+    kTrailerName,
     kTrailer,
     kTrailerLf,
     kEndLf,

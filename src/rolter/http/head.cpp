@@ -91,16 +91,23 @@ std::string_view reason_phrase(int status) {
   }
 }
 
-bool is_hop_by_hop(std::string_view name, const Fields& fields) {
+HopByHop::HopByHop(const Fields& fields) {
+  for (const Field& field : fields) {
+    if (iequals(field.name, "connection") && !iequals(field.value, "keep-alive") &&
+        !iequals(field.value, "close")) {
+      named_ = &fields;
+    }
+  }
+}
+
+bool HopByHop::covers(std::string_view name) const {
   static constexpr std::array<std::string_view, 9> kNames{
       "proxy-authorization", "connection", "keep-alive", "proxy-connection",
       "transfer-encoding",   "te",         "upgrade",    "trailer",
       "proxy-authenticate"};
-  if (std::ranges::any_of(kNames,
-                          [name](std::string_view known) { return iequals(name, known); })) {
-    return true;
-  }
-  return fields.lists("connection", name);
+  return std::ranges::any_of(kNames,
+                             [name](std::string_view known) { return iequals(name, known); }) ||
+         (named_ != nullptr && named_->lists("connection", name));
 }
 
 }  // namespace rolter::http

@@ -69,8 +69,16 @@ struct ResponseHead {
   Fields fields;
 };
 
-/// Whether a field describes the connection rather than the message and must not be passed on
-/// (RFC 9110, section 7.6.1): the fixed set and whatever `Connection` names.
-[[nodiscard]] bool is_hop_by_hop(std::string_view name, const Fields& fields);
+/// Which fields of a message describe the connection rather than the message and must not be passed
+/// on (RFC 9110, section 7.6.1): the fixed set and whatever `Connection` names. The fields are
+/// looked through once, not again for each of them. Refers to them.
+class HopByHop {
+ public:
+  explicit HopByHop(const Fields& fields);
+  [[nodiscard]] bool covers(std::string_view name) const;
+
+ private:
+  const Fields* named_ = nullptr;  // null: Connection names no field that is not covered anyway
+};
 
 }  // namespace rolter::http

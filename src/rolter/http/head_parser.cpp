@@ -119,10 +119,11 @@ Result<void> check_transfer_encoding(std::size_t count, const Fields& fields, in
   return {};
 }
 
-bool has_space_or_control(std::string_view target) {
+/// A target is visible ASCII; anything else must be percent-encoded (RFC 9112, section 3.2).
+bool has_unencoded(std::string_view target) {
   return std::ranges::any_of(target, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte <= 0x20 || byte == 0x7f;
+    return byte <= 0x20 || byte >= 0x7f;
   });
 }
 
@@ -184,8 +185,9 @@ Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
   if (fields.count("content-length") > 1) {
     return fail(ErrorKind::kProtocol, "repeated Content-Length");
   }
-  if (has_space_or_control(head.target)) {
-    return fail(ErrorKind::kProtocol, "control characters in the request target");
+  if (has_unencoded(head.target)) {
+    return fail(ErrorKind::kProtocol,
+                "the request target has characters that must be percent-encoded");
   }
   if (counted_bytes(bytes.size(), fields) > limits.max_bytes) {
     return fail(ErrorKind::kLimitExceeded, "the request head is larger than max_head_bytes");

@@ -1,8 +1,14 @@
 #include "rolter/http/listener.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/ip/v6_only.hpp>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "rolter/http/socket_options.h"
@@ -46,6 +52,34 @@ Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address) {
   return acceptor;
 }
 
+Result<Acceptor> listen_on_socket(asio::io_context& io, int descriptor) {
+  const auto unusable = [descriptor](const std::string& why) {
+    return fail(ErrorKind::kUnavailable,
+                "descriptor " + std::to_string(descriptor) + " is no listening TCP socket: " + why);
+  };
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  int listens = 0;
+  socklen_t listens_size = sizeof listens;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&name), &size) != 0 ||
+      ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_size) != 0) {
+    return unusable(std::strerror(errno));
+  }
+  if (listens == 0 || (name.ss_family != AF_INET && name.ss_family != AF_INET6)) {
+    return unusable("it is something else");
+  }
+  const int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  Acceptor acceptor(io.get_executor());
+  boost::system::error_code ec;
+  acceptor.assign(name.ss_family == AF_INET ? asio::ip::tcp::v4() : asio::ip::tcp::v6(), own, ec);
+  if (ec) {
+    ::close(own);
+    return unusable(ec.message());
+  }
+  set_connection_options(own);
+  return acceptor;
+}
+
 Listener::Listener(Loop& loop, Acceptor acceptor, Admission admission,
                    std::function<void(Socket)> on_connection)
     : loop_(loop),
@@ -66,11 +100,10 @@ Task<> Listener::run() {
       continue;
     }
     auto [ec, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::deferred));
-    if (closed_) {
-      break;
-    }
     if (!ec) {
-      on_connection_(std::move(socket));
+      on_connection_(std::move(socket));  // even when closed meanwhile: it has been taken
+    } else if (closed_) {
+      break;
     } else if (ec != asio::error::connection_aborted) {
       // Out of descriptors or memory: the client waits in the queue until some are free again.
       co_await wait_a_tick();

@@ -18,6 +18,10 @@ using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
 /// error names the address.
 [[nodiscard]] Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address);
 
+/// A listening socket that somebody else has made, by its descriptor, which stays theirs: this is a
+/// duplicate. The error says what is wrong with it.
+[[nodiscard]] Result<Acceptor> listen_on_socket(asio::io_context& io, int descriptor);
+
 /// Accepts on one loop and hands each connection to `on_connection`. While `open_connections` (all
 /// loops') is at `max_connections`, new clients wait in the kernel's queue.
 class Listener {

@@ -53,22 +53,33 @@ Task<Result<void>> ServerConnection::fill(std::size_t room) {
   co_return Result<void>{};
 }
 
-void ServerConnection::skip_empty_lines() {
+void ServerConnection::skip_empty_line() {
   // Robustness towards clients that end a body with a stray CRLF (RFC 9112, section 2.2).
-  while (in_.readable().starts_with("\r\n")) {
+  if (!skipped_line_ && in_.readable().starts_with("\r\n")) {
+    skipped_line_ = true;
     in_.consume(2);
     finder_.reset();
   }
 }
 
 Result<std::size_t> ServerConnection::find_head() {
-  skip_empty_lines();
+  skip_empty_line();
   return finder_.find(in_.readable(), limits_.head);
+}
+
+Task<Result<void>> ServerConnection::accept_tls(std::shared_ptr<const TlsContext> context) {
+  idle_ = true;
+  read_deadline_.arm(limits_.head_timeout);
+  auto accepted = co_await stream_.accept_tls(std::move(context));
+  read_deadline_.disarm();
+  idle_ = false;
+  co_return accepted;
 }
 
 Task<Result<void>> ServerConnection::read_head() {
   finder_.reset();
   timed_out_ = false;
+  skipped_line_ = false;
   bool in_head = false;
   read_deadline_.arm(limits_.idle_timeout);
   auto found = find_head();

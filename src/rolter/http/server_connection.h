@@ -29,6 +29,10 @@ class ServerConnection {
  public:
   ServerConnection(Loop& loop, Socket socket, ServerLimits limits);
 
+  /// Before the first head: speaks TLS from here on, for which the client has as long as for a
+  /// head.
+  [[nodiscard]] Task<Result<void>> accept_tls(std::shared_ptr<const TlsContext> context);
+
   /// Waits for the next request's head. Errors: kConnectionClosed when the client is done (nothing
   /// to answer), kTimeout after a part of a head (408), kProtocol (400), kLimitExceeded (431).
   /// After any error the connection must be closed.
@@ -74,7 +78,7 @@ class ServerConnection {
   [[nodiscard]] Task<Result<void>> read_chunked_body();
   [[nodiscard]] Task<Result<void>> send_continue();
   [[nodiscard]] Result<std::size_t> find_head();
-  void skip_empty_lines();
+  void skip_empty_line();
   void reserve_keeping_head(std::size_t bytes);
   [[nodiscard]] std::unexpected<Error> body_too_large() const;
   void begin_body_window();
@@ -92,6 +96,7 @@ class ServerConnection {
   bool released_ = false;
   bool idle_ = false;
   bool timed_out_ = false;
+  bool skipped_line_ = false;
   bool in_body_ = false;
   std::size_t body_window_bytes_ = 0;  // since the body's deadline was armed
   Deadline read_deadline_;

@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "rolter/base/error.h"
 #include "rolter/http/asio.h"
+#include "rolter/http/tls.h"
 
 namespace rolter::http {
 
@@ -43,10 +45,16 @@ class Gather {
   std::size_t size_ = 0;
 };
 
-/// A connected byte stream on one loop. At most one read and one write may wait at a time.
+/// A connected byte stream on one loop, in plain or, after start_tls(), encrypted. At most one read
+/// and one write may wait at a time.
 class Stream {
  public:
   explicit Stream(Socket socket);
+
+  /// Everything from here on goes through TLS: as the one who accepted, or as the one who connects
+  /// to `peer`. Errors: kConnectFailed, or kCancelled after cancel() or abort().
+  [[nodiscard]] Task<Result<void>> accept_tls(std::shared_ptr<const TlsContext> context);
+  [[nodiscard]] Task<Result<void>> connect_tls(TlsPeer peer);
 
   /// Waits for at least one byte. Errors: kConnectionClosed at the peer's end, kConnectionReset, or
   /// kCancelled after abort().
@@ -81,7 +89,14 @@ class Stream {
   [[nodiscard]] Executor executor() { return socket_.get_executor(); }
 
  private:
+  [[nodiscard]] Task<Result<void>> shake_hands();
+  [[nodiscard]] Task<Result<std::size_t>> read_some_tls(std::span<char> into);
+  [[nodiscard]] Result<void> try_write_tls(Gather& out);
+  [[nodiscard]] Task<Result<void>> wait_for(TlsSession::Wait what);
+
   Socket socket_;
+  std::unique_ptr<TlsSession> tls_;  // null: plain
+  TlsSession::Wait tls_write_wait_ = TlsSession::Wait::kNone;
   bool aborted_ = false;
 };
 

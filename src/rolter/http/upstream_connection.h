@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "rolter/base/error.h"
 #include "rolter/http/chunked.h"
@@ -24,6 +25,11 @@ class BodySink {
 class UpstreamConnection {
  public:
   UpstreamConnection(Loop& loop, Socket socket);
+
+  /// Before the first exchange: speaks TLS from here on.
+  [[nodiscard]] Task<Result<void>> connect_tls(TlsPeer peer) {
+    return stream_.connect_tls(std::move(peer));
+  }
 
   /// Begins an exchange: sends what the socket takes now of a whole request and consumes it from
   /// `out`. The rest, if any, is for send_rest(), which waits. An error can mean that the replica

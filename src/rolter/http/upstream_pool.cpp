@@ -61,22 +61,25 @@ void UpstreamPool::sweep() {
 Dialer::Dialer(Loop& loop)
     : loop_(loop), deadline_(loop.wheel(), [this] {
         timed_out_ = true;
-        if (socket_) {
-          boost::system::error_code ignored;
-          socket_->close(ignored);
-        }
+        close();
       }) {}
 
 void Dialer::abort() {
   aborted_ = true;
+  close();
+}
+
+void Dialer::close() {
   if (socket_) {
     boost::system::error_code ignored;
     socket_->close(ignored);
   }
+  if (connection_) {
+    connection_->abort();
+  }
 }
 
-Task<Result<void>> Dialer::connect(Endpoint address, Duration timeout) {
-  timed_out_ = false;
+Task<Result<void>> Dialer::connect_socket(Endpoint address) {
   socket_ = std::make_unique<Socket>(loop_.io().get_executor());
   boost::system::error_code opened;
   socket_->open(address.protocol(), opened);
@@ -85,17 +88,7 @@ Task<Result<void>> Dialer::connect(Endpoint address, Duration timeout) {
                    ErrorSource::kGateway, Retry::kNo);
   }
   set_connection_options(socket_->native_handle());
-  deadline_.arm(timeout);
   const auto [ec] = co_await socket_->async_connect(address, asio::as_tuple(asio::deferred));
-  deadline_.disarm();
-  if (aborted_) {
-    co_return fail(ErrorKind::kCancelled, "cancelled");
-  }
-  if (timed_out_) {
-    // Not kTimeout: that is a replica which accepted and is silent.
-    co_return fail(ErrorKind::kConnectFailed, "connecting timed out", ErrorSource::kUpstream,
-                   Retry::kElsewhere);
-  }
   if (ec) {
     const ErrorKind kind = ec == asio::error::connection_refused ? ErrorKind::kConnectRefused
                                                                  : ErrorKind::kConnectFailed;
@@ -105,8 +98,36 @@ Task<Result<void>> Dialer::connect(Endpoint address, Duration timeout) {
   co_return Result<void>{};
 }
 
+Task<Result<void>> Dialer::connect(Endpoint address, Duration timeout, TlsPeer tls) {
+  timed_out_ = false;
+  deadline_.arm(timeout);
+  auto connected = co_await connect_socket(address);
+  if (connected && !aborted_ && !timed_out_) {
+    connection_ = std::make_unique<UpstreamConnection>(loop_, std::move(*socket_));
+    if (tls.context) {
+      connected = co_await connection_->connect_tls(std::move(tls));
+    }
+  }
+  socket_.reset();
+  deadline_.disarm();
+  if (aborted_) {
+    co_return fail(ErrorKind::kCancelled, "cancelled");
+  }
+  if (timed_out_) {
+    // Not kTimeout: that is a replica which accepted and is silent.
+    co_return fail(ErrorKind::kConnectFailed, "connecting timed out", ErrorSource::kUpstream,
+                   Retry::kElsewhere);
+  }
+  if (!connected) {
+    connected.error().source = ErrorSource::kUpstream;
+    connected.error().retry = Retry::kElsewhere;
+  }
+  co_return connected;
+}
+
 Task<Result<std::unique_ptr<UpstreamConnection>>> Dialer::dial(
-    std::shared_ptr<const std::vector<Endpoint>> addresses, EgressCheck egress, Duration timeout) {
+    std::shared_ptr<const std::vector<Endpoint>> addresses, EgressCheck egress, Duration timeout,
+    TlsPeer tls) {
   Error last{ErrorKind::kConnectFailed, ErrorSource::kUpstream, Retry::kElsewhere,
              "the name does not resolve"};
   const TimePoint started = loop_.now();
@@ -122,10 +143,11 @@ Task<Result<std::unique_ptr<UpstreamConnection>>> Dialer::dial(
       share = std::max<Duration>(left / static_cast<int>(addresses->size() - i),
                                  std::chrono::milliseconds(1));
     }
-    auto connected = co_await connect(address, share);
+    auto connected = co_await connect(address, share, tls);
     if (connected) {
-      co_return std::make_unique<UpstreamConnection>(loop_, std::move(*socket_));
+      co_return std::move(connection_);
     }
+    connection_.reset();
     last = std::move(connected.error());
   }
   co_return std::unexpected(std::move(last));

@@ -56,18 +56,23 @@ class Dialer {
 
   /// Tries the addresses in turn, those that egress denies left out, until one accepts or `timeout`
   /// (0 = none) has passed in all; a try that is not the last gets at most its even share.
-  /// Errors, of the last address: kConnectRefused, kConnectFailed (a timeout too), kDenied,
-  /// kCancelled.
+  /// With a context in `tls`, an address accepts when its TLS handshake has succeeded. Errors, of
+  /// the last address: kConnectRefused, kConnectFailed (a timeout or a bad certificate too),
+  /// kDenied, kCancelled.
   [[nodiscard]] Task<Result<std::unique_ptr<UpstreamConnection>>> dial(
-      std::shared_ptr<const std::vector<Endpoint>> addresses, EgressCheck egress, Duration timeout);
+      std::shared_ptr<const std::vector<Endpoint>> addresses, EgressCheck egress, Duration timeout,
+      TlsPeer tls = {});
 
   void abort();
 
  private:
-  [[nodiscard]] Task<Result<void>> connect(Endpoint address, Duration timeout);
+  [[nodiscard]] Task<Result<void>> connect(Endpoint address, Duration timeout, TlsPeer tls);
+  [[nodiscard]] Task<Result<void>> connect_socket(Endpoint address);
+  void close();
 
   Loop& loop_;
-  std::unique_ptr<Socket> socket_;
+  std::unique_ptr<Socket> socket_;                  // while it connects
+  std::unique_ptr<UpstreamConnection> connection_;  // from then on
   bool aborted_ = false;
   bool timed_out_ = false;
   Deadline deadline_;

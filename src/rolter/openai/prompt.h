@@ -13,7 +13,8 @@ namespace rolter::openai {
 /// two unrelated questions share not a single byte.
 ///
 /// `root` separates prompts that an engine keeps apart although their text is equal: first role,
-/// cache_salt, tools, and the model or adapter name. Prompts with different roots share nothing.
+/// cache_salt, tools. Prompts with different roots share nothing. The model is no part of it: an
+/// index holds the prompts of one upstream model, by whatever alias it was asked for.
 ///
 /// `text` points into the scratch memory of the parser that made it.
 ///
@@ -23,10 +24,5 @@ struct Prompt {
   std::uint64_t root = 0;
   std::string_view text;
 };
-
-/// The model's share of a root, which the parser computes for the name in the request. One prompt
-/// under another name (an alias, the upstream's own name):
-/// `prompt.root ^ root_of_model(requested) ^ root_of_model(upstream)`.
-[[nodiscard]] std::uint64_t root_of_model(std::string_view model);
 
 }  // namespace rolter::openai

@@ -97,10 +97,6 @@ bool has_prompt(Endpoint endpoint) {
 
 }  // namespace
 
-std::uint64_t root_of_model(std::string_view model) {
-  return hash_bytes(model, /*seed=*/1);
-}
-
 void PromptBuilder::clear(std::size_t kept_bytes) {
   text_.clear(kept_bytes);
   canonical_.trim();

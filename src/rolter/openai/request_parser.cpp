@@ -123,7 +123,6 @@ Result<RequestView> RequestParser::Impl::parse_json(Endpoint endpoint, std::stri
   view.model_token = {static_cast<std::size_t>(quoted.data() - body.data()), quoted.size()};
   read_options(*fields, view);
   view.prompt = prompt.build(endpoint, document, *fields);
-  view.prompt.root ^= root_of_model(view.model);
   view.prompt_token_ids = prompt.token_ids();
   if (!good()) {
     return bad_request(

@@ -31,8 +31,9 @@ void append_connection(std::string& out, int client_minor_version, bool keep_ali
 void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   out.clear();
   fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", in.head.status, in.head.reason);
+  const http::HopByHop hop_by_hop(in.head.fields);
   for (const http::Field& field : in.head.fields) {
-    if (!iequals(field.name, "x-request-id") && !http::is_hop_by_hop(field.name, in.head.fields)) {
+    if (!iequals(field.name, "x-request-id") && !hop_by_hop.covers(field.name)) {
       append_field(out, field.name, field.value);
     }
   }

@@ -1,5 +1,6 @@
 #include "rolter/proxy/forwarding.h"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/deferred.hpp>
 #include <utility>
@@ -44,8 +45,14 @@ http::Task<Forwarding::Answered> Forwarding::run() {
 http::Task<Forwarding::Answered> Forwarding::attempts() {
   while (true) {
     auto chosen = choose();
+    if (!chosen && chosen.error() == NoTarget::kAtCap) {
+      chosen = co_await choose_after_waiting();
+    }
+    if (interrupt_.client_gone()) {
+      co_return Ending::kBroken;
+    }
     if (!chosen) {
-      co_return std::unexpected(std::move(chosen.error()));
+      co_return std::unexpected(no_target(chosen.error()));
     }
     auto ended = co_await attempt(*chosen);
     patience_.disarm();
@@ -77,52 +84,6 @@ http::Task<Forwarding::Answered> Forwarding::attempts() {
   }
 }
 
-balance::PickInput Forwarding::pick_input() {
-  const openai::RequestView& view = request_.view();
-  const std::string_view session = client_.head().fields.get("x-session-id");
-  return {.eligible = loop_.candidates,
-          .prompt = view.prompt,
-          .token_ids = view.prompt_token_ids,
-          .session = session.empty() ? view.session_id : session,
-          .now = loop_.loop.now()};
-}
-
-std::expected<Forwarding::Try, OwnError> Forwarding::choose() {
-  const TimePoint now = loop_.loop.now();
-  std::vector<std::size_t> passed_over = tried_;
-  while (true) {
-    const auto availability =
-        cluster::eligible_targets(targets(), now, passed_over, loop_.candidates);
-    if (availability == cluster::Availability::kAllDrained) {
-      return std::unexpected(all_drained(route_.model));
-    }
-    if (availability == cluster::Availability::kAllAtCap || loop_.candidates.empty()) {
-      return std::unexpected(all_at_cap(route_.model));
-    }
-    const bool fail_open = availability == cluster::Availability::kFailOpen;
-    if (fail_open) {
-      loop_.recorder.failed_open(state_, route_.index);
-    }
-    facts_.decision = route_.strategy->pick(pick_input(), loop_.rng, nullptr);
-    Try chosen;
-    chosen.target = facts_.decision.target;
-    chosen.attempt = cluster::Attempt::begin(
-        targets().targets[chosen.target],
-        fail_open ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
-    if (chosen.attempt.holds()) {
-      tried_.push_back(chosen.target);
-      facts_.target = chosen.target;
-      facts_.target_label = targets().targets[chosen.target].label;
-      return chosen;
-    }
-    // Another loop took its last place in between.
-    if (passed_over.size() > targets().targets.size() + tried_.size()) {
-      return std::unexpected(all_at_cap(route_.model));
-    }
-    passed_over.push_back(chosen.target);
-  }
-}
-
 http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::attempt(Try& now) {
   const auto& target = targets().targets[now.target];
   waiting_for_ = target.replica.get();
@@ -134,13 +95,20 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::attempt(Try& 
   co_return co_await answer(now);
 }
 
+/// All attempts share one patience, so that retries never make a client wait longer than it was
+/// promised; only a replica that has used it up leaves the next one a patience of its own.
 void Forwarding::watch_patience() {
   loss_check_.arm(kLossCheckInterval);
-  if (state_.config.timeouts.request) {
-    patience_.arm(*state_.config.timeouts.request);
-  } else if (streamed_) {
-    patience_.arm(kDefaultStreamPatience);
+  const Duration patience = state_.config.timeouts.request.value_or(
+      streamed_ ? config::milliseconds{kDefaultStreamPatience} : config::milliseconds{0});
+  if (patience <= Duration::zero()) {
+    return;
   }
+  const TimePoint now = loop_.loop.now();
+  if (answer_due_ == TimePoint::max() || answer_due_ <= now) {
+    answer_due_ = now + patience;
+  }
+  patience_.arm(answer_due_ - now);
 }
 
 void Forwarding::on_patience_ended() {
@@ -202,8 +170,8 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& no
   }
   http::Dialer dialer(loop_.loop);
   const Interrupt::Guard guard(interrupt_, [&dialer] { dialer.abort(); });
-  auto dialed =
-      co_await dialer.dial(now.link->addresses.get(), to.egress, state_.config.timeouts.connect);
+  auto dialed = co_await dialer.dial(now.link->addresses.get(), to.egress,
+                                     state_.config.timeouts.connect, to.tls);
   if (!dialed) {
     co_return std::unexpected(failure_of(dialed.error()));
   }
@@ -237,7 +205,19 @@ http::Task<Result<void>> Forwarding::send(Try& now) {
   co_return sent;
 }
 
+/// False when a reload has taken the replica away since this request began: then nothing more is
+/// remembered of it.
+bool Forwarding::is_still_served(const Try& now) const {
+  const GatewayState& newest = *loop_.state.get();
+  const auto& replica = targets().targets[now.target].replica;
+  return newest.version == state_.version ||
+         std::ranges::find(newest.cluster->replicas, replica) != newest.cluster->replicas.end();
+}
+
 void Forwarding::remember(Try& now) {
+  if (!is_still_served(now)) {
+    return;
+  }
   const auto& target = targets().targets[now.target];
   cluster::Candidate chosen;
   chosen.target = now.target;
@@ -271,6 +251,9 @@ void Forwarding::report(Try& now, const Failure& failure) {
                           .retry_after = failure.retry_after,
                           .may_cool = may_cool_ ? cluster::MayCool::kYes : cluster::MayCool::kNo},
                          loop_.loop.now());
+  if (route_.queue) {
+    route_.queue->place_freed();
+  }
   if (changed.any()) {
     may_cool_ = may_cool_ && !changed.cooled_for;
     loop_.recorder.replica_changed(state_, targets().targets[now.target].provider, changed);
@@ -280,11 +263,13 @@ void Forwarding::report(Try& now, const Failure& failure) {
 cluster::RetryDecision Forwarding::decide(const Failure& failure) {
   const TimePoint now = loop_.loop.now();
   const auto next = cluster::eligible_targets(targets(), now, tried_, loop_.candidates);
+  const TimePoint deadline = failure.outcome == Outcome::kTimeout ? TimePoint::max() : answer_due_;
   return state_.retry_policy.decide({.outcome = failure.outcome,
                                      .retries_done = facts_.retries,
                                      .next = next,
                                      .retry_after = failure.retry_after,
-                                     .now = now},
+                                     .now = now,
+                                     .deadline = deadline},
                                     loop_.shared.retry_budget, loop_.rng);
 }
 

@@ -58,7 +58,13 @@ class Forwarding {
     std::optional<cluster::RetryDecision> decided{};  // whether to try again, if decided already
   };
 
-  [[nodiscard]] std::expected<Try, OwnError> choose();
+  enum class NoTarget : std::uint8_t { kDrained, kAtCap, kQueueFull, kQueueTimedOut };
+
+  [[nodiscard]] std::expected<Try, NoTarget> choose();
+  [[nodiscard]] std::expected<Try, NoTarget> choose_now();
+  [[nodiscard]] http::Task<std::expected<Try, NoTarget>> choose_after_waiting();
+  [[nodiscard]] TimePoint next_return() const;
+  [[nodiscard]] OwnError no_target(NoTarget why);
   [[nodiscard]] balance::PickInput pick_input();
   [[nodiscard]] http::Task<Answered> attempts();
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> attempt(Try& now);
@@ -66,6 +72,7 @@ class Forwarding {
   [[nodiscard]] http::Task<std::expected<void, Failure>> connect(Try& now, bool fresh);
   [[nodiscard]] http::Task<Result<void>> send(Try& now);
   void remember(Try& now);
+  [[nodiscard]] bool is_still_served(const Try& now) const;
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> answer(Try& now);
   [[nodiscard]] Failure judge(const Try& now, const AnswerRelay& relay);
   [[nodiscard]] http::Task<Ending> pass_on(Try& now, AnswerRelay& relay, Failure verdict);
@@ -99,11 +106,13 @@ class Forwarding {
   std::vector<std::size_t> tried_;
   std::string spliced_model_;
   TimePoint last_byte_;
+  TimePoint answer_due_ = TimePoint::max();        // its first byte; see watch_patience()
   const cluster::Replica* waiting_for_ = nullptr;  // set before loss_check_ is armed
   bool streamed_ = false;
   bool committed_ = false;
-  bool fresh_only_ = false;  // no pooled connection any more
-  bool may_cool_ = true;     // one request cools at most one target
+  bool fresh_only_ = false;               // no pooled connection any more
+  std::optional<TimePoint> waits_until_;  // in the queue, however often it gets there
+  bool may_cool_ = true;                  // one request cools at most one target
 };
 
 }  // namespace rolter::proxy

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rolter/admission/key_ring.h"
+#include "rolter/admission/wait_queue.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/cluster_view.h"
 #include "rolter/cluster/retry_policy.h"
@@ -18,6 +19,7 @@
 #include "rolter/http/address_book.h"
 #include "rolter/http/server_connection.h"
 #include "rolter/http/upstream_pool.h"
+#include "rolter/telemetry/log_format.h"
 #include "rolter/telemetry/series.h"
 
 namespace rolter::proxy {
@@ -27,6 +29,7 @@ struct SideServer {
   std::string host_field;  // "Host: h:8001\r\n"
   std::shared_ptr<http::AddressCell> addresses;
   http::EgressCheck egress;
+  http::TlsPeer tls{};
 };
 
 /// A provider as the data path needs it: everything that can be is rendered in advance.
@@ -38,6 +41,7 @@ struct Provider {
   bool replaces_authorization = false;
   std::shared_ptr<http::AddressCell> addresses;
   http::EgressCheck egress;
+  http::TlsPeer tls{};  // without a context: plain
   std::optional<SideServer> lmcache{};
 };
 
@@ -45,7 +49,8 @@ struct Route {
   std::size_t index = 0;  // in Config::routes and ClusterView::routes
   std::string model;
   std::unique_ptr<balance::Strategy> strategy;
-  std::optional<std::size_t> fallback;  // another route
+  std::optional<std::size_t> fallback;          // another route
+  std::shared_ptr<admission::WaitQueue> queue;  // null when none of its targets has a cap
 };
 
 /// One configuration at work. Immutable and published whole: a request keeps the one it began with,
@@ -59,6 +64,8 @@ struct GatewayState {
   std::unique_ptr<const admission::KeyRing> keys;
   cluster::RetryPolicy retry_policy{{}, {}};
   http::ServerLimits limits;
+  std::shared_ptr<const http::TlsContext> server_tls;             // null: plain
+  telemetry::LogFormat log_format = telemetry::LogFormat::kJson;  // of access lines
   std::shared_ptr<const telemetry::MetricsLayout> metrics;
 
   struct StringHash {
@@ -70,6 +77,8 @@ struct GatewayState {
   std::unordered_map<std::string, std::size_t, StringHash, std::equal_to<>> route_by_model;
   std::optional<std::size_t> catch_all;  // the route with the alias "*"
 
+  /// The route of that name or alias; null when there is none.
+  [[nodiscard]] const Route* find_named(std::string_view name) const;
   /// The route for a model's name, alias or "*".
   [[nodiscard]] const Route* find_route(std::string_view model) const;
 };

@@ -64,7 +64,7 @@ OwnAnswer LocalAnswers::ready() const {
                              : "starting\n"};
 }
 
-std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(
+std::optional<std::expected<LocalAnswer, OwnError>> LocalAnswers::answer(
     const GatewayState& state, const LocalRequest& request) {
   const std::string_view path = request.path;
   const bool is_model = path.starts_with(kModelsPath) && path.size() > kModelsPath.size() + 1 &&
@@ -78,23 +78,26 @@ std::optional<std::expected<OwnAnswer, OwnError>> LocalAnswers::answer(
     return std::unexpected(method_not_allowed("GET"));
   }
   if (path == "/health") {
-    return OwnAnswer{.content_type = "text/plain", .body = "ok\n"};
+    return LocalAnswer{{.content_type = "text/plain", .body = "ok\n"}};
   }
   if (path == "/ready") {
-    return ready();
+    return LocalAnswer{ready()};
   }
   if (path == state.config.server.metrics_path) {
-    return OwnAnswer{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                     .body = metrics_()};
+    return LocalAnswer{{.content_type = "text/plain; version=0.0.4; charset=utf-8"}, metrics_};
   }
   const auto caller = authenticate(state, request.fields, request.now);
   if (!caller) {
     return std::unexpected(access_error(caller.error()));
   }
-  if (is_model) {
-    return one_model(state, *caller, path.substr(kModelsPath.size() + 1));
+  if (!is_model) {
+    return LocalAnswer{list_models(state, *caller)};
   }
-  return list_models(state, *caller);
+  auto model = one_model(state, *caller, path.substr(kModelsPath.size() + 1));
+  if (!model) {
+    return std::unexpected(std::move(model.error()));
+  }
+  return LocalAnswer{std::move(*model)};
 }
 
 }  // namespace rolter::proxy

@@ -104,13 +104,26 @@ OwnError all_drained(std::string_view model) {
           .retry_after = std::chrono::seconds(30)};
 }
 
-OwnError all_at_cap(std::string_view model) {
-  return {.status = 429,
-          .type = "rate_limit_error",
-          .code = "all_targets_busy",
-          .message =
-              fmt::format("every replica of {} is at its limit; try again shortly", quoted(model)),
-          .retry_after = std::chrono::seconds(1)};
+OwnError queue_full(std::string_view model) {
+  return {
+      .status = 429,
+      .type = "rate_limit_error",
+      .code = "queue_full",
+      .message = fmt::format("every replica of {} is at its limit and no more requests may wait "
+                             "for one; try again shortly",
+                             quoted(model)),
+      .retry_after = std::chrono::seconds(1)};
+}
+
+OwnError queue_timed_out(std::string_view model) {
+  return {
+      .status = 429,
+      .type = "rate_limit_error",
+      .code = "queue_timeout",
+      .message = fmt::format("every replica of {} stayed at its limit while the request waited; "
+                             "try again shortly",
+                             quoted(model)),
+      .retry_after = std::chrono::seconds(1)};
 }
 
 OwnError no_answer(cluster::Outcome outcome) {

@@ -41,8 +41,10 @@ struct OwnError {
 
 /// The route has targets, and an operator has drained them all.
 [[nodiscard]] OwnError all_drained(std::string_view model);
-/// Every target is at its max_in_flight.
-[[nodiscard]] OwnError all_at_cap(std::string_view model);
+/// Every target is at its max_in_flight, and the route's queue is full.
+[[nodiscard]] OwnError queue_full(std::string_view model);
+/// It has waited there for [queue] timeout_secs.
+[[nodiscard]] OwnError queue_timed_out(std::string_view model);
 /// The last attempt ended so, and there will be no other.
 [[nodiscard]] OwnError no_answer(cluster::Outcome outcome);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "rolter/cluster/transition.h"
@@ -7,6 +8,9 @@
 #include "rolter/proxy/request_facts.h"
 
 namespace rolter::proxy {
+
+/// Why a request that had to wait for a target got none.
+enum class QueueRefusal : std::uint8_t { kFull, kTimedOut };
 
 /// Where the data path reports what happened, for metrics and logs. One per loop; called on it, and
 /// must neither block nor fail.
@@ -19,6 +23,7 @@ class Recorder {
                                const cluster::Transition& change) = 0;
   virtual void attempt_failed(const GatewayState& state, std::size_t route, std::size_t target,
                               cluster::Outcome outcome, std::string_view why) = 0;
+  virtual void queue_refused(const GatewayState& state, std::size_t route, QueueRefusal why) = 0;
   virtual void failed_open(const GatewayState& state, std::size_t route) = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "rolter/http/bell.h"
 #include "rolter/openai/error_body.h"
 #include "rolter/proxy/access.h"
 #include "rolter/proxy/parsed_request.h"
@@ -14,6 +15,8 @@ namespace rolter::proxy {
 namespace {
 
 constexpr std::size_t kMaxRequestIdBytes = 128;
+// For the first request of a connection that was accepted just before the listener closed.
+constexpr std::chrono::seconds kLastWait{1};
 constexpr std::uint64_t kMostReadOfStrangers = 65'536;
 
 bool is_usable_id(std::string_view id) {
@@ -61,15 +64,27 @@ Session::Session(LoopState& loop, LocalEndpoints& local, http::Socket socket)
     : loop_(loop),
       local_(local),
       client_address_(address_of(socket)),
-      client_(loop.loop, std::move(socket), loop.state.get()->limits) {}
+      client_(loop.loop, std::move(socket), loop.state.get()->limits),
+      last_wait_(loop.loop.wheel(), [this] {
+        if (client_.idle()) {
+          client_.abort();
+        }
+      }) {}
 
-void Session::close_if_idle() {
-  if (client_.idle()) {
+void Session::leave() {
+  leaving_ = true;
+  last_wait_.arm(kLastWait);
+  if (has_served_ && client_.idle() && client_.stream().is_quiet()) {
     client_.abort();
   }
 }
 
 http::Task<> Session::run() {
+  if (const auto& tls = loop_.state.get()->server_tls) {
+    if (!co_await client_.accept_tls(tls)) {
+      co_return;
+    }
+  }
   while (true) {
     if (auto head = co_await client_.read_head(); !head) {
       const ErrorKind kind = head.error().kind;
@@ -84,11 +99,16 @@ http::Task<> Session::run() {
       client_.abort();
       co_return;
     }
-    if (ending == Ending::kClose) {
+    client_.finish_request();
+    has_served_ = true;
+    if (leaving_ && client_.stream().is_quiet()) {
+      client_.abort();  // nothing is lost: all was sent, and nothing more has been asked
+      co_return;
+    }
+    if (leaving_ || ending == Ending::kClose) {
       co_await client_.close_gently();
       co_return;
     }
-    client_.finish_request();
   }
 }
 
@@ -136,7 +156,10 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
     if (!*answer) {
       co_return std::unexpected(std::move(answer->error()));
     }
-    co_return co_await answer_locally(std::move(**answer));
+    if ((*answer)->make_body) {
+      (*answer)->answer.body = co_await made_elsewhere(std::move((*answer)->make_body));
+    }
+    co_return co_await answer_locally(std::move((*answer)->answer));
   }
   co_return std::unexpected(unknown_path(facts_.path));
 }
@@ -213,6 +236,17 @@ http::Task<std::expected<Ending, OwnError>> Session::answer_locally(OwnAnswer an
   facts_.bytes_out = bytes.size();
   const auto sent = co_await client_.send({bytes});
   co_return !sent ? Ending::kBroken : keep ? Ending::kReusable : Ending::kClose;
+}
+
+http::Task<std::string> Session::made_elsewhere(MakeBody make) {
+  http::Bell bell(loop_.loop);
+  const auto body = std::make_shared<std::string>();
+  make([body, ring = bell.rope()](std::string made) {
+    *body = std::move(made);
+    ring();
+  });
+  co_await bell.wait();
+  co_return std::move(*body);
 }
 
 http::Task<Ending> Session::refuse(OwnError error) {

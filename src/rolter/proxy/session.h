@@ -1,7 +1,9 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rolter/http/server_connection.h"
@@ -20,12 +22,20 @@ struct LocalRequest {
   WallTime now;
 };
 
+/// Makes a body on another thread than the one that calls, and hands it over there.
+using MakeBody = std::function<void(std::function<void(std::string)> done)>;
+
+struct LocalAnswer {
+  OwnAnswer answer;
+  MakeBody make_body{};  // for a body that takes longer than a loop may stand still
+};
+
 /// Answers what is asked of the gateway itself on the API port; see local_answers.h.
 class LocalEndpoints {
  public:
   virtual ~LocalEndpoints() = default;
   /// nullopt: the path is none of its own.
-  [[nodiscard]] virtual std::optional<std::expected<OwnAnswer, OwnError>> answer(
+  [[nodiscard]] virtual std::optional<std::expected<LocalAnswer, OwnError>> answer(
       const GatewayState& state, const LocalRequest& request) = 0;
 };
 
@@ -36,8 +46,9 @@ class Session {
 
   [[nodiscard]] http::Task<> run();
 
-  /// While draining: an idle connection is closed, a busy one after its answer.
-  void close_if_idle();
+  /// While draining: an idle connection is closed at once, a busy one after its answer. One that
+  /// has not asked anything yet may still do so, for a moment.
+  void leave();
   void abort() { client_.abort(); }
 
  private:
@@ -48,6 +59,7 @@ class Session {
   [[nodiscard]] std::expected<admission::Admission, OwnError> admit(
       const admission::Caller& caller, const Route& route, const openai::RequestView& view);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);
+  [[nodiscard]] http::Task<std::string> made_elsewhere(MakeBody make);
   [[nodiscard]] http::Task<Ending> refuse(OwnError error);
   [[nodiscard]] http::Task<> refuse_head(const Error& error);
   void begin_facts();
@@ -57,6 +69,9 @@ class Session {
   std::string client_address_;
   http::ServerConnection client_;
   RequestFacts facts_;
+  http::Deadline last_wait_;  // while leaving
+  bool leaving_ = false;
+  bool has_served_ = false;
 };
 
 }  // namespace rolter::proxy

@@ -82,8 +82,8 @@ void name_routes(GatewayState& state) {
 
 }  // namespace
 
-Provider StateBuilder::make_provider(const config::Provider& provider,
-                                     const config::Config& config) {
+Provider StateBuilder::make_provider(const config::Provider& provider, const config::Config& config,
+                                     std::shared_ptr<const http::TlsContext> tls) {
   const config::Url& url = provider.api_base;
   Provider made{.name = provider.name,
                 .host_field = host_field(url),
@@ -92,6 +92,9 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
                 .replaces_authorization = !provider.api_key.empty(),
                 .addresses = addresses_.cell(url.host, url.port),
                 .egress = egress_check(config.egress, url.host)};
+  if (url.tls) {
+    made.tls = {tls, url.host};
+  }
   if (!provider.api_key.empty()) {
     made.own_fields += fmt::format("Authorization: Bearer {}\r\n", provider.api_key.reveal());
   }
@@ -100,6 +103,9 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
     made.lmcache = SideServer{.host_field = host_field(endpoint),
                               .addresses = addresses_.cell(endpoint.host, endpoint.port),
                               .egress = egress_check(config.egress, endpoint.host)};
+    if (endpoint.tls) {
+      made.lmcache->tls = {tls, endpoint.host};
+    }
   }
   for (const auto& [name, value] : provider.headers) {
     made.own_fields += fmt::format("{}: {}\r\n", name, value.reveal());
@@ -109,8 +115,12 @@ Provider StateBuilder::make_provider(const config::Provider& provider,
 
 std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
     const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const {
-  if (auto strategy = balance::make_strategy(
-          {.route = route, .targets = targets, .trees = trees_, .sessions = sessions_})) {
+  balance::StrategyParts parts{
+      .route = route, .targets = targets, .trees = trees_, .sessions = sessions_};
+  if (const Route* before = last_ ? last_->find_named(route.model) : nullptr) {
+    parts.before = before->strategy.get();
+  }
+  if (auto strategy = balance::make_strategy(parts)) {
     return strategy;
   }
   // Accepted by the configuration, whose check has said that it is without effect: by load.
@@ -120,10 +130,14 @@ std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
       {.route = by_load, .targets = targets, .trees = trees_, .sessions = sessions_});
 }
 
-StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
+StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, TimePoint now) {
   auto applied = replicas_.apply(config, now);
   trees_.apply(balance::prefix_tree_demands(config));
+  for (const ReplicaSlot slot : applied.added) {
+    trees_.remove_replica(slot);
+  }
   sessions_.apply(balance::session_table_demands(config));
+  queues_.apply(config);
   auto state = std::make_shared<GatewayState>();
   state->version = last_ ? last_->version + 1 : 1;
   state->keys = std::make_unique<const admission::KeyRing>(config, key_seed_,
@@ -131,9 +145,13 @@ StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
   state->cluster = std::move(applied.view);
   state->retry_policy = cluster::RetryPolicy(config.retry, config.timeouts);
   state->limits = server_limits(config);
+  state->log_format =
+      telemetry::parse_log_format(config.log.format).value_or(telemetry::LogFormat::kJson);
   state->config = std::move(config);
-  for (const config::Provider& provider : state->config.providers) {
-    state->providers.push_back(make_provider(provider, state->config));
+  state->server_tls = std::move(tls.server);
+  for (std::size_t i = 0; i < state->config.providers.size(); ++i) {
+    state->providers.push_back(
+        make_provider(state->config.providers[i], state->config, std::move(tls.clients[i])));
   }
   name_routes(*state);
   for (std::size_t i = 0; i < state->config.routes.size(); ++i) {
@@ -141,6 +159,7 @@ StateBuilder::Built StateBuilder::build(config::Config config, TimePoint now) {
     Route& made = state->routes.emplace_back();
     made.index = i;
     made.model = route.model;
+    made.queue = queues_.find(route.model);
     made.strategy = make_strategy(route, state->cluster->routes[i].targets);
     if (const auto fallback = state->route_by_model.find(route.fallback);
         !route.fallback.empty() && fallback != state->route_by_model.end()) {

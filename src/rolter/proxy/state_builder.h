@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "rolter/admission/wait_queues.h"
 #include "rolter/balance/session_tables.h"
 #include "rolter/base/ids.h"
 #include "rolter/cluster/replica_registry.h"
@@ -11,6 +12,7 @@
 #include "rolter/http/address_book.h"
 #include "rolter/kvcache/prefix_trees.h"
 #include "rolter/proxy/gateway_state.h"
+#include "rolter/proxy/tls_files.h"
 #include "rolter/telemetry/metrics_registry.h"
 
 namespace rolter::proxy {
@@ -30,7 +32,7 @@ class StateBuilder {
     std::vector<ReplicaSlot> removed;
   };
 
-  [[nodiscard]] Built build(config::Config config, TimePoint now);
+  [[nodiscard]] Built build(config::Config config, TlsFiles tls, TimePoint now);
   void forget(const std::vector<ReplicaSlot>& removed);
 
   [[nodiscard]] cluster::ReplicaRegistry& replicas() { return replicas_; }
@@ -40,13 +42,15 @@ class StateBuilder {
   [[nodiscard]] std::unique_ptr<balance::Strategy> make_strategy(
       const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const;
   [[nodiscard]] Provider make_provider(const config::Provider& provider,
-                                       const config::Config& config);
+                                       const config::Config& config,
+                                       std::shared_ptr<const http::TlsContext> tls);
 
   telemetry::MetricsRegistry& metrics_;
   std::uint64_t key_seed_;
   cluster::ReplicaRegistry replicas_;
   kvcache::PrefixTrees trees_;
   balance::SessionTables sessions_;
+  admission::WaitQueues queues_;
   http::AddressBook addresses_;
   std::shared_ptr<const GatewayState> last_;
 };

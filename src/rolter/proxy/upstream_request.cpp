@@ -31,12 +31,13 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
   out.clear();
   out.append(in.head.method).append(" ").append(in.provider.base_path);
   out.append(origin_form(in.head.target)).append(" HTTP/1.1\r\n").append(in.provider.host_field);
+  const http::HopByHop hop_by_hop(in.head.fields);
   for (const http::Field& field : in.head.fields) {
     const bool credential = is_credential(field.name);
     if (credential && (in.strips_credentials || in.provider.replaces_authorization)) {
       continue;
     }
-    if (!is_our_own(field.name) && !http::is_hop_by_hop(field.name, in.head.fields)) {
+    if (!is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
       append_field(out, field.name, field.value);
     }
   }

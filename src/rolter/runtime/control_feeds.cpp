@@ -11,7 +11,8 @@ namespace {
 feeds::HttpSource source_of(const proxy::Provider& provider) {
   return {.addresses = provider.addresses,
           .egress = provider.egress,
-          .fields = provider.host_field + provider.own_fields};
+          .fields = provider.host_field + provider.own_fields,
+          .tls = provider.tls};
 }
 
 /// The provider's key goes to its LMCache server only when both are the same host.
@@ -20,7 +21,8 @@ feeds::HttpSource lmcache_source(const proxy::Provider& provider,
   const bool same_host = settings.lmcache->endpoint.host == settings.api_base.host;
   return {.addresses = provider.lmcache->addresses,
           .egress = provider.lmcache->egress,
-          .fields = provider.lmcache->host_field + (same_host ? provider.own_fields : "")};
+          .fields = provider.lmcache->host_field + (same_host ? provider.own_fields : ""),
+          .tls = provider.lmcache->tls};
 }
 
 }  // namespace
@@ -56,6 +58,12 @@ ControlFeeds::ControlFeeds(LoopThread& control, telemetry::AppLog& log, std::siz
 void ControlFeeds::watch(const proxy::GatewayState& state, std::function<void()> first_scraped) {
   const config::Config& config = state.config;
   series_.clear();
+  queues_.clear();
+  for (const proxy::Route& route : state.routes) {
+    if (route.queue) {
+      queues_.push_back(route.queue);
+    }
+  }
   std::vector<feeds::ProbedReplica> probed;
   std::vector<feeds::ScrapedReplica> scraped;
   std::vector<feeds::LmcacheServer> servers;
@@ -93,6 +101,9 @@ void ControlFeeds::on_probe(const cluster::Replica& replica, cluster::ProbeResul
     count_transition(counters, changed);
   }
   if (changed.any()) {
+    for (const auto& queue : queues_) {
+      queue->place_freed();  // it may be back
+    }
     log_.warn("provider {}: {} (probe: {})", replica.name(), describe(changed), to_string(result));
   }
   key_problems_.report(replica.name(), result == cluster::ProbeResult::kKeyRejected

@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "rolter/admission/wait_queue.h"
 #include "rolter/cluster/replica.h"
 #include "rolter/feeds/health_probe.h"
 #include "rolter/feeds/lmcache_poll.h"
@@ -43,6 +45,7 @@ class ControlFeeds {
   telemetry::AppLog& log_;
   std::size_t metrics_block_;
   std::map<std::string, std::shared_ptr<telemetry::ProviderSeries>, std::less<>> series_;
+  std::vector<std::shared_ptr<admission::WaitQueue>> queues_;
   feeds::PollProblems key_problems_;
   feeds::HealthProbes health_;
   feeds::MetricsScrape scrape_;

@@ -35,7 +35,14 @@ void EventLoop::join() {
 }
 
 Result<void> EventLoop::listen(const http::Endpoint& address) {
-  auto acceptor = http::listen_on(thread_.loop().io(), address);
+  return listen_with(http::listen_on(thread_.loop().io(), address));
+}
+
+Result<void> EventLoop::listen_on_socket(int descriptor) {
+  return listen_with(http::listen_on_socket(thread_.loop().io(), descriptor));
+}
+
+Result<void> EventLoop::listen_with(Result<http::Acceptor> acceptor) {
   if (!acceptor) {
     return std::unexpected(std::move(acceptor.error()));
   }
@@ -61,6 +68,9 @@ http::Task<> EventLoop::serve(http::Socket socket) {
     Presence(EventLoop& event_loop, http::Socket client)
         : loop(event_loop), session(event_loop.state_, event_loop.local_, std::move(client)) {
       loop.sessions_.insert(&session);
+      if (loop.finishing_) {
+        session.leave();  // accepted in the moment of closing
+      }
     }
     Presence(const Presence&) = delete;
     Presence& operator=(const Presence&) = delete;
@@ -78,10 +88,11 @@ http::Task<> EventLoop::serve(http::Socket socket) {
 
 void EventLoop::finish() {
   thread_.post([this] {
+    finishing_ = true;
     listener_->close();
     state_.close_idle_connections();
     for (proxy::Session* session : sessions_) {
-      session->close_if_idle();
+      session->leave();
     }
   });
 }

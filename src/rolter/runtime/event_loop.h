@@ -22,6 +22,8 @@ class EventLoop {
 
   /// Before start(). The address may have port 0; address() then tells the port.
   [[nodiscard]] Result<void> listen(const http::Endpoint& address);
+  /// On a socket that the process was started with instead.
+  [[nodiscard]] Result<void> listen_on_socket(int descriptor);
   [[nodiscard]] http::Endpoint address() const { return listener_->address(); }
 
   void start();
@@ -36,6 +38,7 @@ class EventLoop {
   void join();
 
  private:
+  [[nodiscard]] Result<void> listen_with(Result<http::Acceptor> acceptor);
   void begin_session(http::Socket socket);
   [[nodiscard]] http::Task<> serve(http::Socket socket);
 
@@ -48,6 +51,7 @@ class EventLoop {
   std::unique_ptr<http::Listener> listener_;
   std::unordered_set<proxy::Session*> sessions_;
   std::function<void()> on_quiet_;
+  bool finishing_ = false;
 };
 
 }  // namespace rolter::runtime

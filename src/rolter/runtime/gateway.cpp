@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -19,7 +17,6 @@ namespace {
 
 constexpr std::chrono::seconds kFirstResolution{2};
 constexpr std::chrono::seconds kFirstScrape{2};
-constexpr std::chrono::milliseconds kHurryCheck{50};
 
 std::size_t loop_count(const config::Config& config) {
   return config.server.loops != 0 ? config.server.loops
@@ -50,9 +47,18 @@ Gateway::Gateway(config::Config config)
                   }),
       feeds_(control_, logs_.app, loop_count(config)) {
   const std::size_t loops = loop_count(config);
-  auto built = builder_.build(std::move(config), clock_.now());
+  auto tls = proxy::load_tls_files(config);
+  if (!tls) {
+    start_fault_ = std::move(tls.error());
+    tls = proxy::TlsFiles{.server = nullptr, .clients = {}};
+    tls->clients.resize(config.providers.size());
+  }
+  auto built = builder_.build(std::move(config), std::move(*tls), clock_.now());
   shared_ = std::make_unique<proxy::SharedState>(std::move(built.state), loops);
-  local_ = std::make_unique<proxy::LocalAnswers>(*shared_, [this] { return metrics_.expose(); });
+  // On the control loop: with hundreds of targets it takes milliseconds.
+  local_ = std::make_unique<proxy::LocalAnswers>(*shared_, [this](auto done) {
+    control_.post([this, done = std::move(done)] { done(metrics_.expose()); });
+  });
   metrics_.add_source([this](telemetry::ScrapeSink& sink) { collect(sink); });
   for (std::size_t i = 0; i < loops; ++i) {
     loops_.push_back(std::make_unique<EventLoop>(i, clock_, *shared_, *local_, metrics_, logs_));
@@ -61,8 +67,9 @@ Gateway::Gateway(config::Config config)
 
 Gateway::~Gateway() {
   if (started_) {
-    const std::atomic<bool> hurry{true};
-    drain(hurry);
+    DrainWait wait;
+    wait.hurry();
+    drain(wait);
   }
 }
 
@@ -100,7 +107,10 @@ void Gateway::scrape_first() {
   done->get_future().wait_for(kFirstScrape);
 }
 
-Result<void> Gateway::start() {
+Result<void> Gateway::start(const std::vector<int>& sockets) {
+  if (start_fault_) {
+    return std::unexpected(*start_fault_);
+  }
   auto address = listen_address(shared_->gateway.load()->config.server);
   if (!address) {
     return std::unexpected(std::move(address.error()));
@@ -109,12 +119,15 @@ Result<void> Gateway::start() {
   started_ = true;
   resolve_names_first();
   scrape_first();
-  for (auto& loop : loops_) {
-    if (auto listening = loop->listen(*address); !listening) {
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    const auto listening = sockets.empty()
+                               ? loops_[i]->listen(*address)
+                               : loops_[i]->listen_on_socket(sockets[i % sockets.size()]);
+    if (!listening) {
       return listening;
     }
     // With port 0 the first loop's choice is everybody's.
-    address->port(loop->address().port());
+    address->port(loops_[i]->address().port());
   }
   port_ = address->port();
   for (auto& loop : loops_) {
@@ -127,7 +140,8 @@ Result<void> Gateway::start() {
 std::string Gateway::url() const {
   const std::string& host = state()->config.server.host;
   const bool v6 = host.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}", v6 ? fmt::format("[{}]", host) : host, port_);
+  const char* const scheme = state()->config.server.tls ? "https" : "http";
+  return fmt::format("{}://{}:{}", scheme, v6 ? fmt::format("[{}]", host) : host, port_);
 }
 
 void Gateway::publish(proxy::StateBuilder::Built built) {
@@ -141,53 +155,49 @@ void Gateway::publish(proxy::StateBuilder::Built built) {
 
 Result<void> Gateway::reload(config::Config config) {
   if (auto refused = config::refuse_reload(state()->config, config)) {
+    reload_refused();
     return fail(ErrorKind::kDenied, refused->key + ": " + refused->message);
   }
+  auto tls = proxy::load_tls_files(config);
+  if (!tls) {
+    reload_refused();
+    return std::unexpected(std::move(tls.error()));
+  }
   shared_->retry_budget.configure(config.retry.budget);
-  publish(builder_.build(std::move(config), clock_.now()));
+  logs_.configure(config.log);
+  for (const std::string& key : config::needs_restart(state()->config, config)) {
+    logs_.app.warn("{} has changed, which takes effect at the next start", key);
+  }
+  publish(builder_.build(std::move(config), std::move(*tls), clock_.now()));
+  reloads_applied_.fetch_add(1, std::memory_order_relaxed);
   return {};
 }
 
-bool Gateway::wait_until_quiet(Duration limit, const std::atomic<bool>& hurry) {
-  struct Quiet {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::size_t loops = 0;
-  };
-  auto quiet = std::make_shared<Quiet>();
-  for (auto& loop : loops_) {
-    loop->when_quiet([quiet] {
-      const std::lock_guard lock(quiet->mutex);
-      ++quiet->loops;
-      quiet->changed.notify_all();
-    });
-  }
-  const TimePoint end = clock_.now() + limit;
-  std::unique_lock lock(quiet->mutex);
-  while (quiet->loops < loops_.size() && clock_.now() < end && !hurry.load()) {
-    quiet->changed.wait_for(lock, kHurryCheck);
-  }
-  return quiet->loops == loops_.size();
+void Gateway::reload_refused() {
+  reloads_refused_.fetch_add(1, std::memory_order_relaxed);
 }
 
-DrainResult Gateway::drain(const std::atomic<bool>& hurry) {
+bool Gateway::wait_until_quiet(Duration limit, DrainWait& wait) {
+  // All callbacks have come when the loops have been joined, which drain() does.
+  quiet_loops_ = 0;
+  for (auto& loop : loops_) {
+    loop->when_quiet([this, &wait] { wait.changed([this] { ++quiet_loops_; }); });
+  }
+  return wait.until(clock_.now() + limit, [this] { return quiet_loops_ == loops_.size(); });
+}
+
+DrainResult Gateway::drain(DrainWait& wait) {
   if (!started_ || finished_) {
     return DrainResult::kComplete;
   }
   finished_ = true;
   const config::Server server = state()->config.server;
   shared_->draining.store(true, std::memory_order_relaxed);
-  const TimePoint settled = clock_.now() + server.drain_settle;
-  while (clock_.now() < settled && !hurry.load()) {
-    std::mutex nobody;
-    std::unique_lock lock(nobody);
-    std::condition_variable never;
-    never.wait_for(lock, kHurryCheck);
-  }
+  wait.until(clock_.now() + server.drain_settle, [] { return false; });
   for (auto& loop : loops_) {
     loop->finish();
   }
-  const bool quiet = wait_until_quiet(server.drain, hurry);
+  const bool quiet = wait_until_quiet(server.drain, wait);
   if (!quiet) {
     for (auto& loop : loops_) {
       loop->cut();
@@ -208,11 +218,19 @@ void Gateway::collect(telemetry::ScrapeSink& sink) const {
   const auto state = shared_->gateway.load();
   using telemetry::Metric;
   sink.set(Metric::kConfigVersion, {}, static_cast<double>(state->version));
+  sink.set(Metric::kConfigReloads, {"applied"},
+           static_cast<double>(reloads_applied_.load(std::memory_order_relaxed)));
+  sink.set(Metric::kConfigReloads, {"refused"},
+           static_cast<double>(reloads_refused_.load(std::memory_order_relaxed)));
   sink.set(Metric::kLogLinesDropped, {}, static_cast<double>(logs_.queue.dropped_lines()));
   sink.set(Metric::kClientConnections, {},
            static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < state->routes.size(); ++i) {
+    if (const auto& queue = state->routes[i].queue) {
+      sink.set(Metric::kQueueWaiting, {state->routes[i].model},
+               static_cast<double>(queue->waiting()));
+    }
     for (const cluster::RouteTarget& target : state->cluster->routes[i].targets) {
       sink.set(Metric::kInFlight, {state->routes[i].model, target.label},
                target.load->in_flight.load(std::memory_order_relaxed));

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
 #include "rolter/runtime/control_feeds.h"
+#include "rolter/runtime/drain_wait.h"
 #include "rolter/runtime/event_loop.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
@@ -38,7 +40,9 @@ class Gateway {
 
   /// Resolves names and reads the replicas' load (for at most two seconds each), listens and
   /// serves. The error names the address.
-  [[nodiscard]] Result<void> start();
+  /// On `sockets` instead of [server] host and port when there are any: listening sockets that the
+  /// process was started with, which stay open for the next one.
+  [[nodiscard]] Result<void> start(const std::vector<int>& sockets = {});
 
   /// "http://H:P" of the API, with the real port when 0 was configured.
   [[nodiscard]] std::string url() const;
@@ -47,9 +51,12 @@ class Gateway {
   /// Replaces the configuration, whole or not at all. Requests under way finish with the old one.
   [[nodiscard]] Result<void> reload(config::Config config);
 
+  /// A file that could not even be read as a configuration: counted as a refused reload.
+  void reload_refused();
+
   /// Not ready at once, then after drain_settle no longer listening, then at most drain_secs for
-  /// what is under way. `hurry`, when it turns true, ends it early. Idempotent.
-  DrainResult drain(const std::atomic<bool>& hurry);
+  /// what is under way. wait.hurry() ends it early. Idempotent.
+  DrainResult drain(DrainWait& wait);
 
   [[nodiscard]] telemetry::AppLog& log() { return logs_.app; }
 
@@ -64,7 +71,7 @@ class Gateway {
   [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
   void resolve_names_first();
   void scrape_first();
-  [[nodiscard]] bool wait_until_quiet(Duration limit, const std::atomic<bool>& hurry);
+  [[nodiscard]] bool wait_until_quiet(Duration limit, DrainWait& wait);
   void collect(telemetry::ScrapeSink& sink) const;
 
   SystemClock clock_;
@@ -78,6 +85,10 @@ class Gateway {
   ControlFeeds feeds_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   std::uint16_t port_ = 0;
+  std::atomic<std::uint64_t> reloads_applied_{0};
+  std::atomic<std::uint64_t> reloads_refused_{0};
+  std::optional<Error> start_fault_;
+  std::size_t quiet_loops_ = 0;  // while draining
   bool started_ = false;
   bool finished_ = false;
 };

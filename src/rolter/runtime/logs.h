@@ -5,7 +5,6 @@
 
 #include "rolter/config/config.h"
 #include "rolter/telemetry/app_log.h"
-#include "rolter/telemetry/log_format.h"
 #include "rolter/telemetry/log_queue.h"
 
 namespace rolter::runtime {
@@ -20,7 +19,9 @@ struct Logs {
   Logs(const Logs&) = delete;
   Logs& operator=(const Logs&) = delete;
 
-  telemetry::LogFormat format;
+  /// For a reload. Access lines follow the configuration that their request began with.
+  void configure(const config::Log& settings);
+
   telemetry::LogQueue queue{kMostBytes};
   telemetry::AppLog app;
 

@@ -57,6 +57,7 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
                                      const proxy::RequestFacts& facts) {
   const bool routed = facts.route != proxy::kNoRoute;
   const bool picked = !facts.target_label.empty();
+  access_log_.set_format(state.log_format);
   access_log_.write(
       {.time = clock_.wall_now(),
        .request_id = facts.request_id,
@@ -90,6 +91,12 @@ void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t 
   counters.errors[static_cast<std::size_t>(outcome)].add();
   app_log_.warn("{}: {} ({})", state.cluster->routes[route].targets[target].label, why,
                 cluster::to_string(outcome));
+}
+
+void LoopRecorder::queue_refused(const proxy::GatewayState& state, std::size_t route,
+                                 proxy::QueueRefusal why) {
+  telemetry::RouteCounters& counters = route_metrics(state, route).route->on(loop_);
+  (why == proxy::QueueRefusal::kFull ? counters.queue_full : counters.queue_timed_out).add();
 }
 
 void LoopRecorder::failed_open(const proxy::GatewayState& state, std::size_t route) {

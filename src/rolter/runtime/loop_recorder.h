@@ -20,7 +20,7 @@ class LoopRecorder final : public proxy::Recorder {
         loop_(loop),
         counters_(metrics.loop(loop)),
         app_log_(logs.app),
-        access_log_(logs.queue, logs.format) {}
+        access_log_(logs.queue, telemetry::LogFormat::kJson) {}
 
   /// Hands gathered access lines to the writing thread. Several times a second.
   void flush() { access_log_.flush(); }
@@ -30,6 +30,8 @@ class LoopRecorder final : public proxy::Recorder {
                        const cluster::Transition& change) override;
   void attempt_failed(const proxy::GatewayState& state, std::size_t route, std::size_t target,
                       cluster::Outcome outcome, std::string_view why) override;
+  void queue_refused(const proxy::GatewayState& state, std::size_t route,
+                     proxy::QueueRefusal why) override;
   void failed_open(const proxy::GatewayState& state, std::size_t route) override;
 
  private:

@@ -50,30 +50,41 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 }  // namespace
 
+/// One logger per format, so that a line is wholly of the one or the other while a reload changes
+/// it.
 struct AppLog::Backend {
-  explicit Backend(LogQueue& queue) : logger("rolter", std::make_shared<QueueSink>(queue)) {}
-  spdlog::logger logger;
+  explicit Backend(LogQueue& queue)
+      : json("rolter", std::make_shared<QueueSink>(queue)),
+        text("rolter", std::make_shared<QueueSink>(queue)) {
+    // The message brings its own quotes in JSON.
+    set_pattern(json, R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%v})");
+    set_pattern(text, "%Y-%m-%dT%H:%M:%S.%eZ %l %v");
+  }
+
+  static void set_pattern(spdlog::logger& logger, const char* pattern) {
+    logger.set_formatter(
+        std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc, "\n"));
+  }
+
+  spdlog::logger json;
+  spdlog::logger text;
 };
 
 AppLog::AppLog(LogQueue& queue, LogLevel level, LogFormat format)
     : backend_(std::make_unique<Backend>(queue)), format_(format) {
-  // The message brings its own quotes in JSON.
-  const char* pattern = format == LogFormat::kJson
-                            ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","message":%v})"
-                            : "%Y-%m-%dT%H:%M:%S.%eZ %l %v";
-  backend_->logger.set_formatter(
-      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc, "\n"));
-  set_level(level);
+  configure(level, format);
 }
 
 AppLog::~AppLog() = default;
 
 bool AppLog::enabled(LogLevel level) const {
-  return backend_->logger.should_log(to_spdlog(level));
+  return backend_->json.should_log(to_spdlog(level));
 }
 
-void AppLog::set_level(LogLevel level) {
-  backend_->logger.set_level(to_spdlog(level));
+void AppLog::configure(LogLevel level, LogFormat format) {
+  backend_->json.set_level(to_spdlog(level));
+  backend_->text.set_level(to_spdlog(level));
+  format_.store(format, std::memory_order_relaxed);
 }
 
 void AppLog::write(LogLevel level, std::string_view message) {
@@ -83,10 +94,12 @@ void AppLog::write(LogLevel level, std::string_view message) {
   std::string text;
   append_json_string(text, message, kMostMessageBytes);
   std::string_view shown = text;
-  if (format_ == LogFormat::kText) {  // escaped all the same, but a sentence needs no quotes
+  const bool is_text = format_.load(std::memory_order_relaxed) == LogFormat::kText;
+  if (is_text) {  // escaped all the same, but a sentence needs no quotes
     shown = shown.substr(1, shown.size() - 2);
   }
-  backend_->logger.log(to_spdlog(level), spdlog::string_view_t{shown.data(), shown.size()});
+  spdlog::logger& logger = is_text ? backend_->text : backend_->json;
+  logger.log(to_spdlog(level), spdlog::string_view_t{shown.data(), shown.size()});
 }
 
 }  // namespace rolter::telemetry

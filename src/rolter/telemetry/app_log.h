@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -41,7 +42,7 @@ class AppLog {
   }
 
   /// For a reload.
-  void set_level(LogLevel level);
+  void configure(LogLevel level, LogFormat format);
 
  private:
   template <typename... Args>
@@ -53,7 +54,7 @@ class AppLog {
 
   struct Backend;  // keeps spdlog out of this header
   std::unique_ptr<Backend> backend_;
-  LogFormat format_;
+  std::atomic<LogFormat> format_;
 };
 
 }  // namespace rolter::telemetry

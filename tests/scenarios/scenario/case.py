@@ -2,8 +2,11 @@
 
 import asyncio
 import re
+import signal
+import subprocess
 import time
 import tomllib
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +16,8 @@ from .replica import Replica, Rule, Seen, make_rule
 from .values import CaseError, chat_body, take, to_bytes
 from .wire import Changes, Message
 
+_VERBS = ("post", "raw", "read", "close", "pause", "await", "kill", "start", "memory", "reload",
+          "signal", "exit", "log", "metrics")
 PATIENCE = 15.0  # seconds for anything a case does not put a limit on
 
 
@@ -54,7 +59,9 @@ class Run:
     seen: list[Seen]
     changes: Changes
     port: int = 0
-    gateway_pid: int = 0
+    gateway: object = None  # the process
+    configure: object = None  # writes the configuration file anew, with changes
+    exit_awaited: bool = False
     judge_memory: bool = True
     faults: list[str] = field(default_factory=list)
     connections: dict[str, Connection] = field(default_factory=dict)
@@ -85,9 +92,7 @@ class Run:
             await replica.kill()
 
     async def _step(self, step: dict) -> None:
-        verbs = [verb for verb in ("post", "raw", "read", "close", "pause", "await", "kill", "start",
-                             "memory")
-                 if verb in step]
+        verbs = [verb for verb in _VERBS if verb in step]
         if len(verbs) != 1:
             raise CaseError(f"a step has one verb, not {verbs}")
         await getattr(self, f"_step_{verbs[0]}")(step)
@@ -209,10 +214,79 @@ class Run:
         limit = take(step, "memory step", memory=0)["memory"]
         if not self.judge_memory:
             return
-        status = Path(f"/proc/{self.gateway_pid}/status").read_text(encoding="ascii")
+        status = Path(f"/proc/{self.gateway.pid}/status").read_text(encoding="ascii")
         used = int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
         if used > limit:
             self.faults.append(f"the gateway holds {used:.0f} MB, not below {limit} MB")
+
+    async def _step_reload(self, step: dict) -> None:
+        """The configuration file is written with these changes to the case's, and read: told by
+        SIGHUP, or found by the gateway itself."""
+        values = take(step, "reload step", reload={}, by="signal", refused=False, within=PATIENCE)
+        seen = len(self.gateway.log)
+        self.configure(values["reload"])
+        if values["by"] == "signal":
+            self.gateway.process.send_signal(signal.SIGHUP)
+        elif values["by"] != "file":
+            raise CaseError(f"by is signal or file, not {values['by']!r}")
+        line = "reload refused" if values["refused"] else "reloaded "
+        if not await self._logged(line, seen, values["within"]):
+            self.faults.append(f"not within {values['within']} s in the log: {line}")
+
+    async def _step_signal(self, step: dict) -> None:
+        name = take(step, "signal step", signal="")["signal"]
+        self.gateway.process.send_signal(getattr(signal, f"SIG{name}"))
+
+    async def _step_exit(self, step: dict) -> None:
+        """The gateway ends with this code."""
+        values = take(step, "exit step", exit=0, within=PATIENCE, after=0.0)
+        self.exit_awaited = True
+        started = time.monotonic()
+        try:
+            code = await asyncio.to_thread(self.gateway.process.wait, values["within"])
+        except subprocess.TimeoutExpired:
+            self.faults.append(f"the gateway did not end within {values['within']} s")
+            return
+        if code != values["exit"]:
+            self.faults.append(f"the gateway ended with {code}, not {values['exit']}")
+        if time.monotonic() - started < values["after"]:
+            self.faults.append(f"the gateway ended before {values['after']} s")
+
+    async def _step_log(self, step: dict) -> None:
+        """What the gateway's log must say within the time, and must not say by then."""
+        values = take(step, "log step", log="", lacks=[], within=PATIENCE)
+        if values["log"] and not await self._logged(values["log"], 0, values["within"]):
+            self.faults.append(f"not within {values['within']} s in the log: {values['log']}")
+        text = self.gateway.log_text()
+        self.faults += [f"the log has {part!r}" for part in values["lacks"] if part in text]
+
+    async def _logged(self, part: str, start: int, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if any(part in line for line in self.gateway.log[start:]):
+                return True
+            await asyncio.sleep(0.02)
+        return False
+
+    async def _step_metrics(self, step: dict) -> None:
+        """Lines of the exposition, or beginnings of lines that must not be there."""
+        values = take(step, "metrics step", metrics=[], lacks=[], within=2.0)
+        deadline = time.monotonic() + values["within"]
+        while True:
+            lines = (await asyncio.to_thread(self._scrape)).splitlines()
+            faults = [f"metrics lack {one!r}: " + "; ".join(
+                          line for line in lines if line.startswith(one.split("{")[0].split(" ")[0]))
+                      for one in values["metrics"] if one not in lines]
+            if not faults or time.monotonic() > deadline:
+                break
+            await asyncio.sleep(0.05)
+        self.faults += faults
+        self.faults += [f"metrics have {line!r}" for line in lines
+                        if any(line.startswith(one) for one in values["lacks"])]
+
+    def _scrape(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=5) as answer:
+            return answer.read().decode()
 
     async def _step_kill(self, step: dict) -> None:
         await self.replicas[take(step, "kill step", kill="")["kill"]].kill()

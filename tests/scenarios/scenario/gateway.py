@@ -13,8 +13,10 @@ _DEFAULTS = {
 
 def configuration(changes: dict, ports: dict[str, int], admin_port: int) -> str:
     """TOML for one route to every replica. `changes` is the case's [gateway] table: tables of the
-    configuration, and `route`, `target` and `provider`, which apply to each of theirs."""
+    configuration, `route`, `target` and `provider`, which apply to each of theirs, and `replicas`,
+    the names of those that are configured (all)."""
     changes = dict(changes)
+    ports = {name: ports[name] for name in changes.pop("replicas", ports)}
     route = changes.pop("route", {})
     target = changes.pop("target", {})
     provider = changes.pop("provider", {})

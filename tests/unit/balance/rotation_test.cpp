@@ -51,6 +51,15 @@ TEST(RoundRobin, explaining_does_not_take_a_turn) {
   EXPECT_EQ(scores.size(), 3U);
 }
 
+TEST(RoundRobin, the_turn_goes_on_over_a_reload) {
+  RoundRobin before;
+  Fleet fleet(before, 3);
+  EXPECT_EQ(fleet.pick().target, 0U);
+  RoundRobin after(&before);
+  Fleet reloaded(after, 3);
+  EXPECT_EQ(reloaded.pick().target, 1U);
+}
+
 TEST(RoundRobin, is_exactly_even_from_many_threads) {
   RoundRobin strategy;
   const std::vector<Candidate> targets = idle_targets(4);
@@ -125,6 +134,15 @@ TEST(Weighted, shares_are_exact_over_a_round_and_turns_are_spread) {
     order += static_cast<char>('a' + fleet.pick().target);
   }
   EXPECT_EQ(order, "aabacaaaabacaa");  // nginx's order for weights 5, 1, 1
+}
+
+TEST(Weighted, targets_keep_their_claims_over_a_reload_that_moves_them) {
+  Weighted before({"a", "b"}, nullptr);
+  Fleet fleet(before, 2);
+  EXPECT_EQ(fleet.pick().target, 0U);
+  Weighted after({"new", "a", "b"}, &before);
+  Fleet reloaded(after, 3);
+  EXPECT_EQ(reloaded.pick().target, 2U);  // b's turn
 }
 
 TEST(Weighted, fractions_are_weights_too) {

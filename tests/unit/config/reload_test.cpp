@@ -34,5 +34,12 @@ TEST(Reload, a_closed_gateway_may_lose_its_keys_and_stay_closed) {
   EXPECT_FALSE(refuse_reload(config(kSmall + kKey), config(kSmall + "[auth]\nmode = \"keys\"\n")));
 }
 
+TEST(Reload, keys_that_only_a_start_looks_at_are_named_when_they_change) {
+  EXPECT_TRUE(needs_restart(config(kSmall), config(kSmall + "[retry]\nmax_retries = 1\n")).empty());
+  const std::vector<std::string> changed{"server.port", "server.loops"};
+  EXPECT_EQ(needs_restart(config(kSmall), config(kSmall + "[server]\nport = 1\nloops = 9\n")),
+            changed);
+}
+
 }  // namespace
 }  // namespace rolter::config

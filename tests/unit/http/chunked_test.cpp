@@ -53,6 +53,9 @@ TEST(ChunkScanner, refuses_what_two_readers_could_read_differently) {
            "5\r\nhello\n0\r\n\r\n",         // bare LF after the data
            "1111111111111111\r\nx",         // does not fit
            "0\r\nX: a\nb\r\n\r\n",          // bare LF in a trailer
+           "5 ;x\r\nhello\r\n0\r\n\r\n",    // blank before an extension
+           "0\r\nGET / HTTP/1.1\r\n\r\n",   // a trailer that is no field
+           "0\r\nX: a\r\n b\r\n\r\n",       // a folded trailer
        }) {
     EXPECT_FALSE(walk(body, body.size()).ok) << body;
   }

@@ -123,10 +123,11 @@ TEST(ResponseHead, folded_lines_become_one) {
 TEST(HopByHop, covers_what_connection_names) {
   Fields fields;
   fields.add("Connection", "close, X-Mine");
-  EXPECT_TRUE(is_hop_by_hop("connection", fields));
-  EXPECT_TRUE(is_hop_by_hop("x-mine", fields));
-  EXPECT_TRUE(is_hop_by_hop("TE", fields));
-  EXPECT_FALSE(is_hop_by_hop("x-other", fields));
+  const HopByHop hop_by_hop(fields);
+  EXPECT_TRUE(hop_by_hop.covers("connection"));
+  EXPECT_TRUE(hop_by_hop.covers("x-mine"));
+  EXPECT_TRUE(hop_by_hop.covers("TE"));
+  EXPECT_FALSE(hop_by_hop.covers("x-other"));
 }
 
 }  // namespace

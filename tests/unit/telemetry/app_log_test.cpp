@@ -50,9 +50,9 @@ TEST(AppLog, says_only_what_its_level_lets_through) {
   AppLog log{queue, LogLevel::kWarn, LogFormat::kText};
   log.info("quiet");
   EXPECT_FALSE(log.enabled(LogLevel::kInfo));
-  log.set_level(LogLevel::kDebug);
+  log.configure(LogLevel::kDebug, LogFormat::kJson);
   log.debug("loud");
-  EXPECT_THAT(only_line(queue), EndsWith("debug loud\n"));
+  EXPECT_THAT(only_line(queue), EndsWith("\"level\":\"debug\",\"message\":\"loud\"}\n"));
 }
 
 TEST(LogFormat, names_are_those_of_the_configuration) {

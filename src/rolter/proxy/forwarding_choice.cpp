@@ -1,0 +1,121 @@
+// The choice of a target, and the wait for one.
+#include <algorithm>
+#include <utility>
+
+#include "rolter/http/bell.h"
+#include "rolter/proxy/forwarding.h"
+
+namespace rolter::proxy {
+
+balance::PickInput Forwarding::pick_input() {
+  const openai::RequestView& view = request_.view();
+  const std::string_view session = client_.head().fields.get("x-session-id");
+  return {.eligible = loop_.candidates,
+          .prompt = view.prompt,
+          .token_ids = view.prompt_token_ids,
+          .session = session.empty() ? view.session_id : session,
+          .now = loop_.loop.now()};
+}
+
+std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose() {
+  if (route_.queue && route_.queue->waiting() > 0) {
+    return std::unexpected(NoTarget::kAtCap);  // the next place is theirs
+  }
+  return choose_now();
+}
+
+std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
+  const TimePoint now = loop_.loop.now();
+  std::vector<std::size_t> passed_over = tried_;
+  while (true) {
+    const auto availability =
+        cluster::eligible_targets(targets(), now, passed_over, loop_.candidates);
+    if (availability == cluster::Availability::kAllDrained) {
+      return std::unexpected(NoTarget::kDrained);
+    }
+    if (availability == cluster::Availability::kAllAtCap || loop_.candidates.empty()) {
+      return std::unexpected(NoTarget::kAtCap);
+    }
+    const bool fail_open = availability == cluster::Availability::kFailOpen;
+    if (fail_open) {
+      loop_.recorder.failed_open(state_, route_.index);
+    }
+    facts_.decision = route_.strategy->pick(pick_input(), loop_.rng, nullptr);
+    Try chosen;
+    chosen.target = facts_.decision.target;
+    chosen.attempt = cluster::Attempt::begin(
+        targets().targets[chosen.target],
+        fail_open ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
+    if (chosen.attempt.holds()) {
+      tried_.push_back(chosen.target);
+      facts_.target = chosen.target;
+      facts_.target_label = targets().targets[chosen.target].label;
+      return chosen;
+    }
+    // Another loop took its last place in between.
+    if (passed_over.size() > targets().targets.size() + tried_.size()) {
+      return std::unexpected(NoTarget::kAtCap);
+    }
+    passed_over.push_back(chosen.target);
+  }
+}
+
+http::Task<std::expected<Forwarding::Try, Forwarding::NoTarget>>
+Forwarding::choose_after_waiting() {
+  http::Bell bell(loop_.loop);
+  admission::WaitQueue::Ticket ticket;
+  if (route_.queue) {
+    ticket = route_.queue->join(facts_.key_name, bell.rope());
+  }
+  if (!ticket.holds()) {
+    co_return std::unexpected(NoTarget::kQueueFull);
+  }
+  if (!waits_until_) {
+    const Duration longest = state_.config.routes[route_.index].queue.timeout;
+    waits_until_ = longest > Duration::zero() ? loop_.loop.now() + longest : TimePoint::max();
+  }
+  const Interrupt::Guard guard(interrupt_, [&bell] { bell.cancel(); });
+  while (true) {
+    co_await bell.wait(std::min(*waits_until_, next_return()));
+    if (interrupt_.client_gone()) {
+      co_return std::unexpected(NoTarget::kQueueTimedOut);  // nobody will hear of it
+    }
+    auto chosen = choose_now();
+    if (chosen || chosen.error() == NoTarget::kDrained) {
+      co_return chosen;
+    }
+    if (loop_.loop.now() >= *waits_until_) {
+      co_return std::unexpected(NoTarget::kQueueTimedOut);
+    }
+  }
+}
+
+/// The end of a cooldown is the one return of a target that nobody announces.
+TimePoint Forwarding::next_return() const {
+  const TimePoint now = loop_.loop.now();
+  TimePoint next = TimePoint::max();
+  for (const cluster::RouteTarget& target : targets().targets) {
+    const Duration cooling = target.replica->status(now).cooling_left;
+    if (cooling > Duration::zero()) {
+      next = std::min(next, now + cooling);
+    }
+  }
+  return next;
+}
+
+OwnError Forwarding::no_target(NoTarget why) {
+  switch (why) {
+    case NoTarget::kDrained:
+      return all_drained(route_.model);
+    case NoTarget::kQueueTimedOut:
+      loop_.recorder.queue_refused(state_, route_.index, QueueRefusal::kTimedOut);
+      return queue_timed_out(route_.model);
+    case NoTarget::kAtCap:
+    case NoTarget::kQueueFull:
+      break;
+  }
+  loop_.recorder.queue_refused(state_, route_.index, QueueRefusal::kFull);
+  return queue_full(route_.model);
+}
+
+}  // namespace rolter::proxy
