@@ -192,6 +192,7 @@ def server_tls(cert: str, key: str) -> str:
     return f'[server.tls]\ncert = "{cert}"\nkey = "{key}"\n'
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion")
 def test_clients_speak_tls_and_only_tls(rolter, tmp_path, authority, replica):
     files = authority.issue("gateway", "DNS:localhost")
     text = configuration(f"https://localhost:{replica.port}", f'ca_bundles = ["{authority.ca}"]',

@@ -32,6 +32,7 @@ class Case:
     steps: list[dict]
     expect: dict
     idle_close: float  # seconds after which a replica closes an idle connection; 0 = never
+    in_front: int = 0  # further gateways in a row before the one that knows the replicas
 
 
 def load_case(path: Path) -> Case:
@@ -39,13 +40,13 @@ def load_case(path: Path) -> Case:
     try:
         table = take(tomllib.loads(path.read_text(encoding="utf-8")), "case", fact="", source="",
                      replicas=1, gateway={}, replica=[], request={}, step=[], expect={},
-                     idle_close=0.0)
+                     idle_close=0.0, in_front=0)
         if not table["fact"]:
             raise CaseError("a case states the fact it checks")
         rules = [make_rule(rule) for rule in table["replica"]]
         steps = table["step"] or [{"post": True, "expect": {"status": 200}}]
         return Case(name, table["fact"], table["replicas"], table["gateway"], rules,
-                    table["request"], steps, table["expect"], table["idle_close"])
+                    table["request"], steps, table["expect"], table["idle_close"], table["in_front"])
     except (CaseError, tomllib.TOMLDecodeError) as error:
         raise CaseError(f"{name}: {error}") from error
 
@@ -269,8 +270,8 @@ class Run:
         return False
 
     async def _step_metrics(self, step: dict) -> None:
-        """Lines of the exposition, or beginnings of lines that must not be there."""
-        values = take(step, "metrics step", metrics=[], lacks=[], within=2.0)
+        """Lines of the exposition, beginnings of lines and texts that must not be there."""
+        values = take(step, "metrics step", metrics=[], lacks=[], hides=[], within=2.0)
         deadline = time.monotonic() + values["within"]
         while True:
             lines = (await asyncio.to_thread(self._scrape)).splitlines()
@@ -282,7 +283,8 @@ class Run:
             await asyncio.sleep(0.05)
         self.faults += faults
         self.faults += [f"metrics have {line!r}" for line in lines
-                        if any(line.startswith(one) for one in values["lacks"])]
+                        if any(line.startswith(one) for one in values["lacks"])
+                        or any(one in line for one in values["hides"])]
 
     def _scrape(self) -> str:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=5) as answer:
