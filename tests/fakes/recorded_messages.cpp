@@ -1,4 +1,5 @@
 #include "tests/fakes/recorded_messages.h"
+#include "tests/support/test_data.h"
 
 #include <simdjson.h>
 
@@ -52,7 +53,7 @@ std::string from_hex(std::string_view hex) {
 }
 
 std::vector<RecordedLine> load_recorded_lines(const std::string& name) {
-  std::ifstream file(std::string(ROLTER_TEST_DATA "/") + name);
+  std::ifstream file(rolter::test_data() / name);
   if (!file) {
     throw std::runtime_error("no recording " + name);
   }

@@ -1,4 +1,5 @@
 #include "tests/integration/simulator/recorded_answers.h"
+#include "tests/support/test_data.h"
 
 #include <simdjson.h>
 
@@ -42,7 +43,7 @@ void add_shape(const dom::element& value, const std::string& path,
 }  // namespace
 
 RecordedAnswer load_answer(const std::string& name) {
-  std::ifstream file(ROLTER_TEST_DATA "/vllm-0.32/http/" + name + ".txt");
+  std::ifstream file(rolter::test_data() / "vllm-0.32/http" / (name + ".txt"));
   if (!file) {
     throw std::runtime_error("missing test data: " + name);
   }

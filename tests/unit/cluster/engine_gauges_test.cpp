@@ -1,4 +1,5 @@
 #include "rolter/cluster/engine_gauges.h"
+#include "tests/support/test_data.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@ namespace rolter::cluster {
 namespace {
 
 TEST(EngineGauges, reads_what_a_real_vllm_publishes) {
-  std::ifstream file{ROLTER_TEST_DATA "/engine_metrics/vllm-0.32.prom"};
+  std::ifstream file(rolter::test_data() / "engine_metrics/vllm-0.32.prom");
   ASSERT_TRUE(file);
   std::ostringstream text;
   text << file.rdbuf();

@@ -13,6 +13,7 @@
 #include "rolter/kvcache/kv_event_decoder.h"
 #include "tests/fakes/recorded_messages.h"
 #include "tests/fakes/stored_blocks.h"
+#include "tests/support/test_data.h"
 
 namespace rolter::kvcache {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::uint32_t kBlockSize = 32;
 const std::map<std::string, std::vector<TokenId>>& prompts() {
   static const auto all = [] {
     std::map<std::string, std::vector<TokenId>> loaded;
-    std::ifstream file(ROLTER_TEST_DATA "/vllm-0.32/prompts.txt");
+    std::ifstream file(rolter::test_data() / "vllm-0.32/prompts.txt");
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       std::string label;

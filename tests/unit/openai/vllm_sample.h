@@ -7,6 +7,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/test_data.h"
+
 namespace rolter::openai {
 
 /// One exchange with a real vLLM, as in tests/data/vllm-0.32.
@@ -17,7 +19,7 @@ struct VllmSample {
 };
 
 inline VllmSample read_vllm_sample(const std::string& name) {
-  const auto file_name = std::filesystem::path(ROLTER_TEST_DATA) / "vllm-0.32" / (name + ".txt");
+  const auto file_name = rolter::test_data() / "vllm-0.32" / (name + ".txt");
   std::ifstream file(file_name, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t first_line_end = text.find('\n');

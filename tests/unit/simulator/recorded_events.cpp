@@ -1,4 +1,5 @@
 #include "tests/unit/simulator/recorded_events.h"
+#include "tests/support/test_data.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -146,7 +147,7 @@ EventBatch read_batch(const std::string& payload) {
 }
 
 std::ifstream open_data(const std::string& path) {
-  std::ifstream file(std::string(ROLTER_TEST_DATA "/vllm-0.32/") + path);
+  std::ifstream file(rolter::test_data() / "vllm-0.32" / path);
   if (!file) {
     throw std::runtime_error("missing test data: " + path);
   }

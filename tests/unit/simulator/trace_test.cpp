@@ -10,6 +10,7 @@
 #include <string>
 
 #include "rolter/simulator/tokenizer.h"
+#include "tests/support/test_data.h"
 
 namespace rolter::simulator {
 namespace {
@@ -89,9 +90,9 @@ TEST(Trace, shrunk_prompts_share_exactly_the_blocks_that_the_trace_shares) {
 
 TEST(Trace, the_public_traces_can_be_read) {
   const char* shared = std::getenv("ROLTER_SHARED");
-  const std::filesystem::path path =
-      std::filesystem::path(shared != nullptr ? shared : ROLTER_TEST_DATA "/../../../shared") /
-      "traces/mooncake_conversation_trace.jsonl";
+  const std::filesystem::path path = (shared != nullptr ? std::filesystem::path(shared)
+                                                        : rolter::test_data() / "../../../shared") /
+                                     "traces/mooncake_conversation_trace.jsonl";
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "no public trace at " << path << "; set ROLTER_SHARED";
   }
