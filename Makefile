@@ -19,13 +19,15 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build package test-browser demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak format clean
 
 help:
 	@echo 'make build   build/release/rolter, the optimised binary'
+	@echo 'make package a Debian package of it, under build/release/packages'
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
+	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
 	@echo 'make check   format, rules, budgets, bench smoke'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
@@ -38,6 +40,16 @@ build:
 	$(step) 'install what is missing' tools/install-deps build
 	$(call built,release,rolter)
 	@echo 'built: build/release/rolter'
+
+test-browser:
+	$(step) 'install what is missing' tools/install-deps build test browser monitor
+	$(call built,dev,rolter)
+	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
+
+package: build
+	$(step) 'install what is missing' tools/install-deps package
+	$(step) 'package' cmake --build build/release --target package
+	@ls build/release/packages/*.deb
 
 demo: build
 	$(step) 'demo' build/release/rolter demo $(DEMO_ARGS)

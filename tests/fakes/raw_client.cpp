@@ -90,8 +90,9 @@ void RawClient::send(std::string_view bytes) {
 
 void RawClient::send_post(std::string_view path, std::string_view json,
                           const std::vector<std::pair<std::string, std::string>>& fields) {
-  std::string request = "POST " + std::string(path) +
-                        " HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(json.size());
+  std::string request =
+      "POST " + std::string(path) +
+      " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(json.size());
   const bool typed = std::ranges::any_of(
       fields, [](const auto& field) { return lower(field.first) == "content-type"; });
   request += typed ? "" : "\r\nContent-Type: application/json";
@@ -186,7 +187,7 @@ RawAnswer post_json(std::uint16_t port, std::string_view path, std::string_view 
 
 RawAnswer get(std::uint16_t port, std::string_view path) {
   RawClient client(port);
-  client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: test\r\n\r\n");
+  client.send("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   return client.read_answer();
 }
 

@@ -86,6 +86,7 @@ class Program:
                 self.process.kill()
         code = self.process.wait()
         self._reader.join(5)
+        self.process.stderr.close()
         return code
 
     def __enter__(self):

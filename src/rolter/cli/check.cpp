@@ -1,13 +1,27 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
 
 #include "rolter/cli/command.h"
 #include "rolter/cli/config_file.h"
+#include "rolter/cli/live_check.h"
 #include "rolter/config/load.h"
 
 namespace rolter::cli {
+namespace {
+
+int check_live(const config::Config& config, bool as_json) {
+  HttpTool http;
+  const auto reports = check_replicas(config, http);
+  std::fputs((as_json ? live_json(reports) : live_text(reports)).c_str(), stdout);
+  const bool sound = std::ranges::all_of(
+      reports, [](const ReplicaReport& report) { return report.findings.empty(); });
+  return sound ? 0 : 1;
+}
+
+}  // namespace
 
 void add_check(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("check", "Check a configuration file and sum it up");
@@ -15,12 +29,23 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("-c,--config", *path, "Configuration file (TOML)")
       ->required()
       ->envname("ROLTER_CONFIG");
-  command->callback([path, &exit_code] {
+  auto live = std::make_shared<bool>(false);
+  auto json = std::make_shared<bool>(false);
+  auto* live_flag = command->add_flag(
+      "--live", *live,
+      "Ask every replica what it is; exit code 1 when something should be changed. Sends each two "
+      "requests for one token");
+  command->add_flag("--json", *json, "What --live finds, as JSON")->needs(live_flag);
+  command->callback([=, &exit_code] {
     const auto config = read_config_file(*path);
-    if (config) {
+    if (!config) {
+      exit_code = 1;
+    } else if (*live) {
+      exit_code = check_live(*config, *json);
+    } else {
       std::fputs(config::summarize(*config).c_str(), stdout);
+      exit_code = 0;
     }
-    exit_code = config ? 0 : 1;
   });
 }
 

@@ -11,11 +11,10 @@
 
 namespace rolter::cli {
 
-std::optional<config::Config> read_config_file(const std::string& path) {
+ConfigFile load_config_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    std::fprintf(stderr, "%s: error: cannot be read: %s\n", path.c_str(), std::strerror(errno));
-    return std::nullopt;
+    return {std::nullopt, path + ": error: cannot be read: " + std::strerror(errno) + "\n"};
   }
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   auto loaded =
@@ -23,10 +22,17 @@ std::optional<config::Config> read_config_file(const std::string& path) {
         const char* value = std::getenv(name.c_str());
         return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
       });
+  ConfigFile read{std::move(loaded.config), {}};
   for (const config::Finding& finding : loaded.findings) {
-    std::fprintf(stderr, "%s\n", config::format_finding(path, finding).c_str());
+    read.findings += config::format_finding(path, finding) + '\n';
   }
-  return std::move(loaded.config);
+  return read;
+}
+
+std::optional<config::Config> read_config_file(const std::string& path) {
+  ConfigFile read = load_config_file(path);
+  std::fputs(read.findings.c_str(), stderr);
+  return std::move(read.config);
 }
 
 }  // namespace rolter::cli

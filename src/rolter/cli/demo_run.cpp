@@ -94,6 +94,9 @@ class StrategyRun {
     if (auto started = fleet_.start(); !started) {
       return std::unexpected(started.error());
     }
+    if (const std::string page = fleet_.gateway().admin_url(); !page.empty()) {
+      std::fprintf(stderr, "live page: %s\n", page.c_str());
+    }
     start_traffic();
     const Snapshot cold(fleet_);
     if (!pass(workload_.warm_up_s, cold, "warming up")) {

@@ -14,6 +14,9 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   rolter::cli::add_serve(app, exit_code);
   rolter::cli::add_check(app, exit_code);
+  rolter::cli::add_explain(app, exit_code);
+  rolter::cli::add_drain(app, exit_code);
+  rolter::cli::add_top(app, exit_code);
   rolter::cli::add_demo(app, exit_code);
   rolter::cli::add_sim_engine(app, exit_code);
   try {

@@ -5,10 +5,13 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rolter/cli/command.h"
@@ -29,30 +32,69 @@ struct ServeOptions {
 };
 
 /// What the command line and environment say wins over the file, at reloads too.
-std::optional<config::Config> read(const ServeOptions& options) {
-  auto config = read_config_file(options.config);
-  if (config) {
-    config->server.host = options.host.value_or(config->server.host);
-    config->server.port = options.port.value_or(config->server.port);
-    config->server.loops = options.loops.value_or(config->server.loops);
+ConfigFile read(const ServeOptions& options) {
+  ConfigFile file = load_config_file(options.config);
+  std::fputs(file.findings.c_str(), stderr);
+  if (file.config) {
+    config::Server& server = file.config->server;
+    server.host = options.host.value_or(server.host);
+    server.port = options.port.value_or(server.port);
+    server.loops = options.loops.value_or(server.loops);
   }
-  return config;
+  return file;
 }
 
-void reload(runtime::Gateway& gateway, const ServeOptions& options) {
-  auto config = read(options);
-  if (!config) {
+/// Who has asked for a reload over the admin listener and waits for its outcome. The main thread,
+/// which does it, is woken as by an operator: with SIGHUP.
+class ReloadDesk {
+ public:
+  using Done = std::function<void(admin::ReloadOutcome)>;
+
+  void ask(Done done) {
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(std::move(done));
+    }
+    ::kill(::getpid(), SIGHUP);
+  }
+  [[nodiscard]] std::vector<Done> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(waiting_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Done> waiting_;
+};
+
+admin::ReloadOutcome reload(runtime::Gateway& gateway, const ServeOptions& options) {
+  ConfigFile file = read(options);
+  admin::ReloadOutcome outcome{.findings = std::move(file.findings)};
+  if (!file.config) {
     gateway.reload_refused();
     gateway.log().error("reload refused: {} has errors; the configuration in force stays",
                         options.config);
-    return;
-  }
-  if (auto reloaded = gateway.reload(std::move(*config)); !reloaded) {
+  } else if (auto reloaded = gateway.reload(std::move(*file.config)); !reloaded) {
     gateway.log().error("reload refused: {}", reloaded.error().message);
-    return;
+    outcome.findings += options.config + ": error: " + reloaded.error().message + '\n';
+  } else {
+    outcome.applied = true;
+    gateway.log().info("reloaded {}, configuration version {}", options.config,
+                       gateway.state()->version);
   }
-  gateway.log().info("reloaded {}, configuration version {}", options.config,
-                     gateway.state()->version);
+  outcome.version = gateway.state()->version;
+  return outcome;
+}
+
+void reload_and_tell(runtime::Gateway& gateway, const ServeOptions& options, ReloadDesk& desk) {
+  // Those who ask from now on get an outcome of their own: the file may have changed since.
+  auto waiting = desk.take();
+  const admin::ReloadOutcome outcome = reload(gateway, options);
+  gateway.control().post([waiting = std::move(waiting), outcome] {
+    for (const ReloadDesk::Done& done : waiting) {
+      done(outcome);
+    }
+  });
 }
 
 /// The first SIGTERM drains, a second one stops at once.
@@ -80,14 +122,16 @@ int drain(runtime::Gateway& gateway, const sigset_t& signals) {
 }
 
 int serve(const ServeOptions& options) {
-  auto config = read(options);
-  if (!config) {
+  auto file = read(options);
+  if (!file.config) {
     return 1;
   }
   // Before any thread starts, so that all of them leave the signals to sigwait().
   const std::vector<int> sockets = runtime::take_inherited_sockets();
   const sigset_t signals = take_over_signals({SIGTERM, SIGINT, SIGHUP});
-  runtime::Gateway gateway(std::move(*config));
+  ReloadDesk desk;
+  runtime::Gateway gateway(std::move(*file.config),
+                           [&desk](ReloadDesk::Done done) { desk.ask(std::move(done)); });
   if (auto started = gateway.start(sockets); !started) {
     std::fprintf(stderr, "rolter: error: %s\n", started.error().message.c_str());
     return 1;
@@ -96,6 +140,9 @@ int serve(const ServeOptions& options) {
   runtime::FileWatch watch(gateway.control().loop(), options.config,
                            [] { ::kill(::getpid(), SIGHUP); });
   gateway.control().run([&watch] { watch.start(); });
+  if (!gateway.admin_url().empty()) {
+    std::fprintf(stderr, "admin page on %s\n", gateway.admin_url().c_str());
+  }
   std::fprintf(stderr, "listening on %s\n", gateway.url().c_str());
   while (true) {
     if (next_signal(signals) != SIGHUP) {
@@ -103,7 +150,7 @@ int serve(const ServeOptions& options) {
       return drain(gateway, signals);
     }
     gateway.control().run([&watch] { watch.accept(); });
-    reload(gateway, options);
+    reload_and_tell(gateway, options, desk);
   }
 }
 

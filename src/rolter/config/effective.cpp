@@ -29,7 +29,6 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].shadow",
     "index",
     "metrics_scrape",
-    "admin",
 });
 
 /// Walks the document with two names for each place: `path` for people ("routes[0].weights") and

@@ -23,7 +23,7 @@ using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>
 
 }  // namespace
 
-Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address) {
+Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address, PortSharing sharing) {
   Acceptor acceptor(io.get_executor());
   boost::system::error_code ec;
   const auto failed = [&](const char* step) {
@@ -39,7 +39,7 @@ Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address) {
     return failed("socket");
   }
   acceptor.set_option(asio::socket_base::reuse_address(true), ec);
-  if (acceptor.set_option(ReusePort(true), ec); ec) {
+  if (acceptor.set_option(ReusePort(sharing == PortSharing::kShared), ec); ec) {
     return failed("SO_REUSEPORT");
   }
   if (acceptor.bind(address, ec); ec) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -14,9 +15,15 @@ namespace rolter::http {
 
 using Acceptor = asio::basic_socket_acceptor<asio::ip::tcp, Executor>;
 
-/// A listening socket with SO_REUSEPORT, so that each loop has its own queue of connections. The
-/// error names the address.
-[[nodiscard]] Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address);
+/// Whether other sockets may listen on the same address.
+enum class PortSharing : std::uint8_t {
+  kShared,     // SO_REUSEPORT: each loop has its own queue of connections
+  kExclusive,  // a port that somebody else listens on is an error
+};
+
+/// A listening socket. The error names the address.
+[[nodiscard]] Result<Acceptor> listen_on(asio::io_context& io, const Endpoint& address,
+                                         PortSharing sharing = PortSharing::kShared);
 
 /// A listening socket that somebody else has made, by its descriptor, which stays theirs: this is a
 /// duplicate. The error says what is wrong with it.

@@ -4,6 +4,7 @@
 #include "rolter/cluster/outcome.h"
 #include "rolter/cluster/retry_after.h"
 #include "rolter/proxy/client_answer.h"
+#include "rolter/proxy/explain_field.h"
 #include "rolter/proxy/forwarding.h"
 
 namespace rolter::proxy {
@@ -86,13 +87,17 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   const bool keep_alive = !until_close && loop_.keeps_alive(client_.head());
   facts_.status = head.status;
   facts_.ttft = loop_.loop.now() - facts_.started;
+  std::string extra_fields = facts_.limit_fields;
+  if (facts_.explains) {
+    extra_fields += explain_field(state_, facts_);
+  }
   write_relayed_head({.head = head,
                       .request_id = facts_.request_id,
                       .provider = provider(now).name,
                       .target_label = facts_.target_label,
                       .client_minor_version = client_.head().minor_version,
                       .keep_alive = keep_alive,
-                      .extra_fields = facts_.limit_fields},
+                      .extra_fields = extra_fields},
                      loop_.head);
   committed_ = true;
   now.record.keep();

@@ -40,7 +40,10 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
     if (fail_open) {
       loop_.recorder.failed_open(state_, route_.index);
     }
-    facts_.decision = route_.strategy->pick(pick_input(), loop_.rng, nullptr);
+    facts_.scores.clear();
+    const bool scored = facts_.explains || loop_.wants_scores(now);
+    facts_.decision =
+        route_.strategy->pick(pick_input(), loop_.rng, scored ? &facts_.scores : nullptr);
     Try chosen;
     chosen.target = facts_.decision.target;
     chosen.attempt = cluster::Attempt::begin(

@@ -14,6 +14,7 @@
 #include "rolter/http/loop.h"
 #include "rolter/http/upstream_pool.h"
 #include "rolter/openai/request_view.h"
+#include "rolter/proxy/decision_ring.h"
 #include "rolter/proxy/gateway_state.h"
 #include "rolter/proxy/recorder.h"
 
@@ -32,10 +33,12 @@ struct ProviderLink {
 /// What is shared by all loops.
 struct SharedState {
   explicit SharedState(std::shared_ptr<const GatewayState> first, std::size_t loops)
-      : gateway(first), retry_budget(first->config.retry.budget, loops) {}
+      : gateway(first), retry_budget(first->config.retry.budget, loops), decisions(loops) {}
 
   SnapshotCell<GatewayState> gateway;
   cluster::RetryBudget retry_budget;
+  std::vector<DecisionRing> decisions;      // by loop
+  std::atomic<std::uint32_t> onlookers{0};  // pages that show decisions as they are made
   std::atomic<bool> draining{false};
   std::atomic<bool> ready{false};
   std::atomic<std::size_t> open_connections{0};
@@ -71,6 +74,17 @@ class LoopState {
     return request.keep_alive && !shared.draining.load(std::memory_order_relaxed);
   }
 
+  /// Whether this pick is to keep its scores, which cost a second look at every target: while
+  /// somebody looks on, for ten requests a second.
+  [[nodiscard]] bool wants_scores(TimePoint now) {
+    constexpr std::chrono::milliseconds kApart{100};
+    if (shared.onlookers.load(std::memory_order_relaxed) == 0 || now - scored_at_ < kApart) {
+      return false;
+    }
+    scored_at_ = now;
+    return true;
+  }
+
   /// For a request that brings none.
   [[nodiscard]] std::string make_request_id();
 
@@ -87,6 +101,7 @@ class LoopState {
   std::string head;
 
  private:
+  TimePoint scored_at_{};
   openai::RequestParser parser_;
   std::vector<std::shared_ptr<ProviderLink>> links_;  // by replica slot
 };

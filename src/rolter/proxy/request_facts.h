@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rolter/balance/strategy.h"
 #include "rolter/base/time.h"
@@ -31,9 +32,11 @@ struct RequestFacts {
   std::string_view target_label;  // "provider/model"; lives as long as the configuration
   bool sent = false;              // some replica was sent the request
   balance::Decision decision;
-  int status = 0;               // as the client saw it; 0 = nothing was sent to it
-  std::uint64_t bytes_in = 0;   // of the request's body
-  std::uint64_t bytes_out = 0;  // of the answer, head and framing included
+  std::vector<balance::Score> scores;  // of the decision; empty unless somebody looks on
+  bool explains = false;               // the answer is to carry x-rolter-explain
+  int status = 0;                      // as the client saw it; 0 = nothing was sent to it
+  std::uint64_t bytes_in = 0;          // of the request's body
+  std::uint64_t bytes_out = 0;         // of the answer, head and framing included
   std::uint32_t retries = 0;
   TimePoint started;
   std::optional<Duration> ttft;  // to the first content

@@ -8,6 +8,7 @@
 #include "rolter/http/bell.h"
 #include "rolter/openai/error_body.h"
 #include "rolter/proxy/access.h"
+#include "rolter/proxy/explain_field.h"
 #include "rolter/proxy/parsed_request.h"
 #include "rolter/proxy/upstream_request.h"
 
@@ -193,6 +194,7 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
     co_return std::unexpected(unknown_model(facts_.model));
   }
   facts_.route = route->index;
+  facts_.explains = may_explain(state.config.admin, client_.head().fields);
   auto admission = admit(*caller, *route, request.view());
   if (!admission) {
     co_return std::unexpected(std::move(admission.error()));

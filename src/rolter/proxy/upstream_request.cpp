@@ -6,6 +6,8 @@
 #include <array>
 #include <iterator>
 
+#include "rolter/proxy/explain_field.h"
+
 namespace rolter::proxy {
 namespace {
 
@@ -16,8 +18,9 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 }
 
 bool is_our_own(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames{
-      "host", "content-length", "expect", "x-request-id", "x-rolter-explain", http::kTokenIdsField};
+  static constexpr std::array<std::string_view, 7> kNames{
+      "host",           "content-length",    "expect", "x-request-id", kExplainField,
+      kAdminTokenField, http::kTokenIdsField};
   return std::ranges::any_of(kNames, [name](std::string_view own) { return iequals(name, own); });
 }
 

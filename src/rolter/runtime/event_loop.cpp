@@ -16,7 +16,7 @@ EventLoop::EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& 
     : shared_(shared),
       local_(local),
       thread_(fmt::format("rolter-loop-{}", index), clock, logs.app),
-      recorder_(thread_.loop(), index, metrics, logs),
+      recorder_(thread_.loop(), index, metrics, logs, shared.decisions[index]),
       flush_(thread_.loop().wheel(),
              [this] {
                recorder_.flush();
@@ -25,6 +25,7 @@ EventLoop::EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& 
       state_(thread_.loop(), index, shared, make_seeded_rng(), recorder_) {}
 
 void EventLoop::start() {
+  thread_.on_lag([this](Duration lag) { recorder_.loop_was_late(lag); });
   flush_.arm(kFlushInterval);
   thread_.start();
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <future>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -23,20 +25,24 @@ std::size_t loop_count(const config::Config& config) {
                                   : std::max(1u, std::thread::hardware_concurrency());
 }
 
-Result<http::Endpoint> listen_address(const config::Server& server) {
+Result<http::Endpoint> listen_address(const std::string& host, std::uint16_t port) {
   boost::system::error_code ec;
-  const auto address =
-      boost::asio::ip::make_address(server.host == "localhost" ? "127.0.0.1" : server.host, ec);
+  const auto address = boost::asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, ec);
   if (ec) {
     return fail(ErrorKind::kInvalidInput,
-                fmt::format("cannot listen on \"{}\": give an IP address", server.host));
+                fmt::format("cannot listen on \"{}\": give an IP address", host));
   }
-  return http::Endpoint(address, server.port);
+  return http::Endpoint(address, port);
+}
+
+std::string url_of(std::string_view scheme, const std::string& host, std::uint16_t port) {
+  const bool v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}://{}:{}", scheme, v6 ? fmt::format("[{}]", host) : host, port);
 }
 
 }  // namespace
 
-Gateway::Gateway(config::Config config)
+Gateway::Gateway(config::Config config, admin::Reload reload)
     : logs_(config.log),
       metrics_(loop_count(config) + 1, metric_vocabulary(), build_info()),  // the last: control
       builder_(metrics_, make_seeded_rng()()),
@@ -45,7 +51,8 @@ Gateway::Gateway(config::Config config)
                   [this](std::string_view host, const std::string& problem) {
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }),
-      feeds_(control_, logs_.app, loop_count(config)) {
+      feeds_(control_, logs_.app, loop_count(config)),
+      reload_(std::move(reload)) {
   const std::size_t loops = loop_count(config);
   auto tls = proxy::load_tls_files(config);
   if (!tls) {
@@ -111,7 +118,8 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
   if (start_fault_) {
     return std::unexpected(*start_fault_);
   }
-  auto address = listen_address(shared_->gateway.load()->config.server);
+  const auto running = state();
+  auto address = listen_address(running->config.server.host, running->config.server.port);
   if (!address) {
     return std::unexpected(std::move(address.error()));
   }
@@ -119,6 +127,9 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
   started_ = true;
   resolve_names_first();
   scrape_first();
+  if (auto opened = open_admin(); !opened) {
+    return opened;
+  }
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const auto listening = sockets.empty()
                                ? loops_[i]->listen(*address)
@@ -137,11 +148,49 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
   return {};
 }
 
+Result<void> Gateway::open_admin() {
+  const auto running = state();
+  const config::Admin& settings = running->config.admin;
+  auto address = listen_address(settings.host, settings.port);
+  Result<void> listening;
+  if (settings.port != 0 && settings.port == running->config.server.port) {
+    listening =
+        fail(ErrorKind::kUnavailable, fmt::format("port {} is the API's (--port)", settings.port));
+  } else if (address) {
+    control_.run([&] {
+      admin_ = std::make_unique<admin::AdminServer>(
+          control_.loop(), control_.scope(),
+          admin::AdminParts{.shared = *shared_,
+                            .trees = builder_.trees(),
+                            .metrics = [this] { return metrics_.expose(); },
+                            .reload = reload_,
+                            .log = logs_.app});
+      listening = admin_->listen(*address);
+    });
+  } else {
+    listening = std::unexpected(std::move(address.error()));
+  }
+  if (listening) {
+    admin_port_ = admin_->port();
+    return {};
+  }
+  if (settings != config::Admin{}) {
+    return fail(listening.error().kind,
+                listening.error().message + "; set [admin] port to another one, or to 0");
+  }
+  // Nobody asked for it: several gateways on one machine need not say where theirs is.
+  logs_.app.warn("no admin page: {}; set [admin] port to another one", listening.error().message);
+  return {};
+}
+
 std::string Gateway::url() const {
-  const std::string& host = state()->config.server.host;
-  const bool v6 = host.find(':') != std::string::npos;
-  const char* const scheme = state()->config.server.tls ? "https" : "http";
-  return fmt::format("{}://{}:{}", scheme, v6 ? fmt::format("[{}]", host) : host, port_);
+  const auto running = state();
+  const config::Server& server = running->config.server;
+  return url_of(server.tls ? "https" : "http", server.host, port_);
+}
+
+std::string Gateway::admin_url() const {
+  return admin_port_ == 0 ? "" : url_of("http", state()->config.admin.host, admin_port_);
 }
 
 void Gateway::publish(proxy::StateBuilder::Built built) {
@@ -209,12 +258,40 @@ DrainResult Gateway::drain(DrainWait& wait) {
   control_.post([this] {
     resolution_.stop();
     feeds_.stop();
+    if (admin_) {
+      admin_->stop();
+    }
   });
   control_.join();
   return quiet ? DrainResult::kComplete : DrainResult::kCut;
 }
 
-void Gateway::collect(telemetry::ScrapeSink& sink) const {
+void Gateway::collect_indexes(const proxy::GatewayState& state, telemetry::ScrapeSink& sink) {
+  for (std::size_t i = 0; i < state.routes.size(); ++i) {
+    std::set<std::string_view> models;
+    double bytes = 0;
+    double evicted = 0;
+    for (const cluster::RouteTarget& target : state.cluster->routes[i].targets) {
+      const auto tree = builder_.trees().find(target.model);
+      if (!tree) {
+        continue;
+      }
+      sink.set(telemetry::Metric::kIndexNodes, {state.routes[i].model, target.label},
+               static_cast<double>(tree->held_nodes(target.replica->slot())));
+      if (models.insert(target.model).second) {
+        const kvcache::PrefixTreeStats stats = tree->stats();
+        bytes += static_cast<double>(stats.index_bytes);
+        evicted += static_cast<double>(stats.evicted_prompts);
+      }
+    }
+    if (!models.empty()) {
+      sink.set(telemetry::Metric::kIndexBytes, {state.routes[i].model}, bytes);
+      sink.set(telemetry::Metric::kIndexEvictions, {state.routes[i].model}, evicted);
+    }
+  }
+}
+
+void Gateway::collect(telemetry::ScrapeSink& sink) {
   const auto state = shared_->gateway.load();
   using telemetry::Metric;
   sink.set(Metric::kConfigVersion, {}, static_cast<double>(state->version));
@@ -225,6 +302,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) const {
   sink.set(Metric::kLogLinesDropped, {}, static_cast<double>(logs_.queue.dropped_lines()));
   sink.set(Metric::kClientConnections, {},
            static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
+  collect_indexes(*state, sink);
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < state->routes.size(); ++i) {
     if (const auto& queue = state->routes[i].queue) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rolter/admin/admin_server.h"
 #include "rolter/base/error.h"
 #include "rolter/config/config.h"
 #include "rolter/feeds/name_resolution.h"
@@ -33,7 +34,8 @@ enum class DrainResult : std::uint8_t {
 /// thread that is none of the gateway's own.
 class Gateway {
  public:
-  explicit Gateway(config::Config config);
+  /// `reload`, if any, serves POST /admin/reload; see admin::Reload.
+  explicit Gateway(config::Config config, admin::Reload reload = nullptr);
   ~Gateway();
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
@@ -47,6 +49,10 @@ class Gateway {
   /// "http://H:P" of the API, with the real port when 0 was configured.
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  /// "http://H:P" of the admin listener; "" when it could not be opened (and was not asked for).
+  [[nodiscard]] std::string admin_url() const;
+  [[nodiscard]] std::uint16_t admin_port() const { return admin_port_; }
 
   /// Replaces the configuration, whole or not at all. Requests under way finish with the old one.
   [[nodiscard]] Result<void> reload(config::Config config);
@@ -67,12 +73,14 @@ class Gateway {
   }
 
  private:
+  [[nodiscard]] Result<void> open_admin();
   void publish(proxy::StateBuilder::Built built);
   [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
   void resolve_names_first();
   void scrape_first();
   [[nodiscard]] bool wait_until_quiet(Duration limit, DrainWait& wait);
-  void collect(telemetry::ScrapeSink& sink) const;
+  void collect(telemetry::ScrapeSink& sink);
+  void collect_indexes(const proxy::GatewayState& state, telemetry::ScrapeSink& sink);
 
   SystemClock clock_;
   Logs logs_;
@@ -83,8 +91,11 @@ class Gateway {
   LoopThread control_;
   feeds::NameResolution resolution_;
   ControlFeeds feeds_;
+  admin::Reload reload_;
+  std::unique_ptr<admin::AdminServer> admin_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   std::uint16_t port_ = 0;
+  std::uint16_t admin_port_ = 0;
   std::atomic<std::uint64_t> reloads_applied_{0};
   std::atomic<std::uint64_t> reloads_refused_{0};
   std::optional<Error> start_fault_;

@@ -1,5 +1,6 @@
 #include "rolter/runtime/loop_recorder.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "rolter/runtime/control_feeds.h"
@@ -18,6 +19,10 @@ const telemetry::RouteMetrics& route_metrics(const proxy::GatewayState& state, s
 }
 
 }  // namespace
+
+void LoopRecorder::loop_was_late(Duration lag) {
+  counters_.lag_seconds.observe(std::chrono::duration<double>(lag).count());
+}
 
 void LoopRecorder::request_ended(const proxy::GatewayState& state,
                                  const proxy::RequestFacts& facts) {
@@ -43,13 +48,36 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
     target.prompt_tokens.add(facts.usage->prompt_tokens);
     target.completion_tokens.add(facts.usage->completion_tokens);
     target.cached_tokens.add(facts.usage->cached_tokens.value_or(0));
+    target.predicted_cached_tokens.add(static_cast<std::uint64_t>(
+        facts.decision.matched * static_cast<double>(facts.usage->prompt_tokens)));
   }
   telemetry::RouteCounters& counters = route.route->on(loop_);
   counters.request_bytes.add(facts.bytes_in);
   counters.response_bytes.add(facts.bytes_out);
+  count_key(state, facts);
   if (facts.sent) {
+    decisions_.add(state, facts, clock_.wall_now());
     counters.decisions[static_cast<std::size_t>(facts.decision.reason)].add();
     counters.matched.observe(facts.decision.matched);
+  }
+}
+
+void LoopRecorder::count_key(const proxy::GatewayState& state, const proxy::RequestFacts& facts) {
+  if (facts.key_name.empty()) {
+    return;
+  }
+  const auto& keys = state.metrics->keys;
+  const auto key = std::ranges::find_if(
+      keys, [&](const auto& series) { return series->label() == facts.key_name; });
+  if (key == keys.end()) {
+    return;
+  }
+  telemetry::KeyCounters& counters = (*key)->on(loop_);
+  counters.requests.add();
+  if (facts.usage) {
+    counters.prompt_tokens.add(facts.usage->prompt_tokens);
+    counters.cached_tokens.add(facts.usage->cached_tokens.value_or(0));
+    counters.completion_tokens.add(facts.usage->completion_tokens);
   }
 }
 
@@ -89,6 +117,8 @@ void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t 
                                   std::string_view why) {
   auto& counters = route_metrics(state, route).targets[target]->on(loop_);
   counters.errors[static_cast<std::size_t>(outcome)].add();
+  const auto& failed = state.cluster->routes[route].targets[target];
+  decisions_.note_error(state.providers[failed.provider].name, why, clock_.wall_now());
   app_log_.warn("{}: {} ({})", state.cluster->routes[route].targets[target].label, why,
                 cluster::to_string(outcome));
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "rolter/http/loop.h"
+#include "rolter/proxy/decision_ring.h"
 #include "rolter/proxy/recorder.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/telemetry/access_log.h"
@@ -15,12 +16,16 @@ class LoopRecorder final : public proxy::Recorder {
  public:
   /// All must outlive the recorder.
   LoopRecorder(const http::Loop& clock, std::size_t loop, telemetry::MetricsRegistry& metrics,
-               Logs& logs)
+               Logs& logs, proxy::DecisionRing& decisions)
       : clock_(clock),
         loop_(loop),
         counters_(metrics.loop(loop)),
         app_log_(logs.app),
-        access_log_(logs.queue, telemetry::LogFormat::kJson) {}
+        access_log_(logs.queue, telemetry::LogFormat::kJson),
+        decisions_(decisions) {}
+
+  /// By how much a timer of the loop was late.
+  void loop_was_late(Duration lag);
 
   /// Hands gathered access lines to the writing thread. Several times a second.
   void flush() { access_log_.flush(); }
@@ -35,6 +40,7 @@ class LoopRecorder final : public proxy::Recorder {
   void failed_open(const proxy::GatewayState& state, std::size_t route) override;
 
  private:
+  void count_key(const proxy::GatewayState& state, const proxy::RequestFacts& facts);
   void write_access_line(const proxy::GatewayState& state, const proxy::RequestFacts& facts);
 
   const http::Loop& clock_;
@@ -42,6 +48,7 @@ class LoopRecorder final : public proxy::Recorder {
   telemetry::LoopCounters& counters_;
   telemetry::AppLog& app_log_;
   telemetry::AccessLog access_log_;
+  proxy::DecisionRing& decisions_;
 };
 
 }  // namespace rolter::runtime

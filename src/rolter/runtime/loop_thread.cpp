@@ -33,7 +33,11 @@ void LoopThread::start() {
 
 void LoopThread::turn_wheel() {
   // By the time that has passed and not by one: a loop that was busy catches up.
-  const auto ticks = (loop_.now() - wheel_turned_) / http::DeadlineWheel::kTick;
+  const Duration passed = loop_.now() - wheel_turned_;
+  if (on_lag_ && passed >= http::DeadlineWheel::kTick) {
+    on_lag_(passed - http::DeadlineWheel::kTick);
+  }
+  const auto ticks = passed / http::DeadlineWheel::kTick;
   wheel_turned_ += ticks * http::DeadlineWheel::kTick;
   loop_.wheel().advance(static_cast<std::uint64_t>(ticks));
   wheel_timer_.expires_at(wheel_turned_ + http::DeadlineWheel::kTick);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "rolter/http/loop.h"
 #include "rolter/http/task_scope.h"
@@ -23,6 +24,9 @@ class LoopThread {
 
   [[nodiscard]] http::Loop& loop() { return loop_; }
   [[nodiscard]] http::TaskScope& scope() { return scope_; }
+
+  /// Told at every turn of the wheel how late it was. Before start().
+  void on_lag(std::function<void(Duration)> report) { on_lag_ = std::move(report); }
 
   void start();
 
@@ -47,6 +51,7 @@ class LoopThread {
   http::LoopTimer wheel_timer_;
   std::optional<http::asio::executor_work_guard<http::Executor>> stay_;
   TimePoint wheel_turned_{};
+  std::function<void(Duration)> on_lag_;
   std::thread thread_;
 };
 

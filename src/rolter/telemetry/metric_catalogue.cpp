@@ -52,7 +52,7 @@ constexpr std::array<MetricDefinition, kMetricCount> kCatalogue{{
      "rolter_predicted_cached_tokens_total",
      kCounter,
      {"route", "target"},
-     "Prompt tokens that the block index expected in the KV cache."},
+     "Prompt tokens expected in the KV cache: the matched share of those reported."},
     {Metric::kCompletionTokens,
      "rolter_completion_tokens_total",
      kCounter,

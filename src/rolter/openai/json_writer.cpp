@@ -1,4 +1,4 @@
-#include "rolter/simulator/json_writer.h"
+#include "rolter/openai/json_writer.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "rolter/openai/error_body.h"
 
-namespace rolter::simulator {
+namespace rolter::openai {
 
 void JsonWriter::begin(std::string_view key) {
   if (!first_) {
@@ -43,7 +43,7 @@ JsonWriter& JsonWriter::end() {
 
 JsonWriter& JsonWriter::text(std::string_view key, std::string_view value) {
   begin(key);
-  openai::append_json_string(out_, value);
+  append_json_string(out_, value);
   return *this;
 }
 
@@ -81,4 +81,4 @@ JsonWriter& JsonWriter::tokens(std::string_view key, std::span<const TokenId> id
   return end();
 }
 
-}  // namespace rolter::simulator
+}  // namespace rolter::openai

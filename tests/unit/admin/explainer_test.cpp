@@ -1,0 +1,181 @@
+#include "rolter/admin/explainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rolter/proxy/state_builder.h"
+
+namespace rolter::admin {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+class ExplainerTest : public ::testing::Test {
+ protected:
+  void build(config::StrategyKind strategy = config::StrategyKind::kCacheAware) {
+    config::Config config;
+    for (const char* name : {"a", "b", "c"}) {
+      config::Provider& provider = config.providers.emplace_back();
+      provider.name = name;
+      provider.api_base.host = "127.0.0.1";
+    }
+    config::Route& route = config.routes.emplace_back();
+    route.model = "chat";
+    route.strategy = strategy;
+    route.targets = {{.provider = 0, .model = "x"},
+                     {.provider = 1, .model = "x"},
+                     {.provider = 2, .model = "x"}};
+    state_ = builder_.build(std::move(config), now_).state;
+  }
+  std::expected<Explanation, Reply> explain(std::string body, std::string_view path = "") {
+    const std::size_t length = body.size();
+    body.append(openai::RequestParser::kPadding, ' ');
+    return explainer_.explain(*state_, {.path = path,
+                                        .body = std::string_view(body).substr(0, length),
+                                        .session = "",
+                                        .now = now_});
+  }
+  /// As the data path remembers a request that was sent.
+  void has_served(std::size_t target, const std::string& text) {
+    openai::RequestParser parser;
+    std::string body = request(text);
+    const std::size_t length = body.size();
+    body.append(openai::RequestParser::kPadding, ' ');
+    const auto view = parser.parse(openai::Endpoint::kChatCompletions, "application/json",
+                                   std::string_view(body).substr(0, length));
+    cluster::Candidate chosen;
+    chosen.target = target;
+    chosen.replica = replica(target).slot();
+    auto record = state_->routes[0].strategy->record({.eligible = {&chosen, 1},
+                                                      .prompt = view->prompt,
+                                                      .token_ids = {},
+                                                      .session = "",
+                                                      .now = now_},
+                                                     chosen);
+    record.keep();
+  }
+  cluster::Replica& replica(std::size_t target) {
+    return *state_->cluster->routes[0].targets[target].replica;
+  }
+  static std::string request(const std::string& text) {
+    return R"({"model":"chat","messages":[{"role":"user","content":")" + text + "\"}]}";
+  }
+
+  telemetry::MetricsRegistry metrics_{1, {}, {}};
+  proxy::StateBuilder builder_{metrics_, 1};
+  TimePoint now_{std::chrono::hours{1}};
+  std::shared_ptr<const proxy::GatewayState> state_;
+  Explainer explainer_{Rng{7}};
+};
+
+const std::string kLong(400, 'p');
+
+TEST_F(ExplainerTest, says_who_holds_the_prompt_and_who_comes_next) {
+  build();
+  has_served(1, kLong);
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->pick, "b");
+  EXPECT_THAT(*why->runner_up, AnyOf("a", "c"));
+  EXPECT_EQ(why->reason, "prefix");
+  EXPECT_EQ(why->route, "chat");
+  EXPECT_EQ(why->strategy, "cache_aware");
+  EXPECT_DOUBLE_EQ(*why->targets[1].matched, 1.0);
+  EXPECT_DOUBLE_EQ(*why->threshold, 0.5);
+}
+
+TEST_F(ExplainerTest, remembers_nothing) {
+  build();
+  for (int i = 0; i < 5; ++i) {
+    const auto why = explain(request(kLong));
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->reason, "below_threshold");
+    EXPECT_DOUBLE_EQ(why->targets[0].matched.value_or(-1), 0.0);
+  }
+  EXPECT_EQ(builder_.trees().find("x")->stats().prompts, 0);
+}
+
+TEST_F(ExplainerTest, shows_what_a_target_that_is_left_out_holds) {
+  build();
+  has_served(1, kLong);
+  replica(1).set_drained(true, now_);
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->pick, "b");
+  EXPECT_FALSE(why->targets[1].eligible);
+  EXPECT_EQ(why->targets[1].why_not, "drained");
+  EXPECT_DOUBLE_EQ(*why->targets[1].matched, 1.0);
+  EXPECT_FALSE(why->targets[1].total);
+}
+
+TEST_F(ExplainerTest, shows_why_a_warm_target_is_passed_over) {
+  build();
+  has_served(0, kLong);
+  std::vector<cluster::Lease> leases;
+  for (int i = 0; i < 4; ++i) {
+    leases.push_back(cluster::Lease::acquire(
+        replica(0), state_->cluster->routes[0].targets[0].load->in_flight, 0));
+  }
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->reason, "overloaded");
+  EXPECT_TRUE(*why->targets[0].overloaded);
+  EXPECT_FALSE(*why->targets[1].overloaded);
+  EXPECT_EQ(why->targets[0].load, 4);
+  EXPECT_EQ(why->overload->least_load, 0);
+  EXPECT_THAT(to_text(*why), HasSubstr("load > 0 + 2 and load > 1.5 x 0"));
+}
+
+TEST_F(ExplainerTest, without_anybody_there_is_no_pick) {
+  build();
+  for (std::size_t i = 0; i < 3; ++i) {
+    replica(i).set_drained(true, now_);
+  }
+  const auto why = explain(request("hi"));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->pick);
+  EXPECT_EQ(why->reason, "all_drained");
+  EXPECT_THAT(to_json(*why), HasSubstr(R"("pick":null,"runner_up":null)"));
+  EXPECT_THAT(to_text(*why), HasSubstr("goes nowhere: all_drained"));
+}
+
+TEST_F(ExplainerTest, a_strategy_that_reads_no_prompt_claims_no_match) {
+  build(config::StrategyKind::kLeastLoad);
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->targets[0].matched);
+  EXPECT_FALSE(why->threshold);
+  EXPECT_FALSE(why->overload);
+}
+
+TEST_F(ExplainerTest, tells_the_api_from_the_body_or_is_told) {
+  build();
+  EXPECT_EQ(explain(R"({"model":"chat","prompt":"abcd"})")->prompt_bytes, 4);
+  EXPECT_EQ(explain(R"({"model":"chat","prompt":[1,2,3]})")->prompt_tokens, 3);
+  EXPECT_EQ(explain(R"({"model":"chat","prompt":"abcd"})", "/v1/completions")->prompt_bytes, 4);
+  EXPECT_EQ(explain(request("x"), "/v1/nothing").error().status, 400);
+}
+
+TEST_F(ExplainerTest, what_cannot_be_routed_is_refused_as_on_the_api) {
+  build();
+  EXPECT_EQ(explain(R"({"model":"other","messages":[]})").error().status, 404);
+  EXPECT_EQ(explain(R"({"messages":[]})").error().status, 400);
+  EXPECT_EQ(explain("no json").error().status, 400);
+}
+
+TEST_F(ExplainerTest, its_json_has_the_documented_members) {
+  build();
+  has_served(2, kLong);
+  const std::string json = to_json(*explain(request(kLong)));
+  EXPECT_THAT(json, HasSubstr(R"("route":"chat","strategy":"cache_aware")"));
+  EXPECT_THAT(json, HasSubstr(R"("pick":"c","runner_up":")"));
+  EXPECT_THAT(json, HasSubstr(R"({"provider":"a","model":"x","eligible":true,"why_not":null,)"
+                              R"("matched":0,"load":0,"queued":null,"overloaded":false,)"
+                              R"("scores":{"total":0,"prefix":0,"in_flight":0}})"));
+}
+
+}  // namespace
+}  // namespace rolter::admin
