@@ -104,6 +104,8 @@ class EventStream {
   [[nodiscard]] std::optional<TimePoint> next_tick() const;
 
   [[nodiscard]] StreamState state() const { return state_; }
+  /// A replay is awaited: its answers still count.
+  [[nodiscard]] bool is_replaying() const { return replay_.has_value(); }
   [[nodiscard]] const EventStreamCounters& counters() const { return counters_; }
 
  private:
