@@ -11,7 +11,6 @@ namespace rolter::config {
 namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
-    "providers[].kv_events",
     "providers[].lmcache",
     "routes[].strategy=precise_cache_aware",
     "routes[].strategy=lmcache_aware",

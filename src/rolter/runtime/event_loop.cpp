@@ -12,11 +12,11 @@ constexpr std::chrono::milliseconds kFlushInterval{200};
 }  // namespace
 
 EventLoop::EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
-                     proxy::LocalEndpoints& local, telemetry::MetricsRegistry& metrics, Logs& logs)
+                     proxy::LocalEndpoints& local, const Recordings& recordings)
     : shared_(shared),
       local_(local),
-      thread_(fmt::format("rolter-loop-{}", index), clock, logs.app),
-      recorder_(thread_.loop(), index, metrics, logs, shared.decisions[index]),
+      thread_(fmt::format("rolter-loop-{}", index), clock, recordings.logs.app),
+      recorder_(thread_.loop(), index, recordings, shared.decisions[index]),
       flush_(thread_.loop().wheel(),
              [this] {
                recorder_.flush();

@@ -18,7 +18,7 @@ namespace rolter::runtime {
 class EventLoop {
  public:
   EventLoop(std::size_t index, const Clock& clock, proxy::SharedState& shared,
-            proxy::LocalEndpoints& local, telemetry::MetricsRegistry& metrics, Logs& logs);
+            proxy::LocalEndpoints& local, const Recordings& recordings);
 
   /// Before start(). The address may have port 0; address() then tells the port.
   [[nodiscard]] Result<void> listen(const http::Endpoint& address);

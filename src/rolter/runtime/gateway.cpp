@@ -52,6 +52,7 @@ Gateway::Gateway(config::Config config, admin::Reload reload)
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }),
       feeds_(control_, logs_.app, loop_count(config)),
+      kv_events_(control_, clock_, logs_.app, block_index_),
       reload_(std::move(reload)) {
   const std::size_t loops = loop_count(config);
   auto tls = proxy::load_tls_files(config);
@@ -67,8 +68,9 @@ Gateway::Gateway(config::Config config, admin::Reload reload)
     control_.post([this, done = std::move(done)] { done(metrics_.expose()); });
   });
   metrics_.add_source([this](telemetry::ScrapeSink& sink) { collect(sink); });
+  const Recordings recordings{.metrics = metrics_, .logs = logs_, .kv_events = kv_events_};
   for (std::size_t i = 0; i < loops; ++i) {
-    loops_.push_back(std::make_unique<EventLoop>(i, clock_, *shared_, *local_, metrics_, logs_));
+    loops_.push_back(std::make_unique<EventLoop>(i, clock_, *shared_, *local_, recordings));
   }
 }
 
@@ -114,6 +116,13 @@ void Gateway::scrape_first() {
   done->get_future().wait_for(kFirstScrape);
 }
 
+/// Returns when the index has forgotten the replicas that this configuration does not have.
+void Gateway::follow_kv_events(const std::shared_ptr<const proxy::GatewayState>& state) {
+  std::promise<void> in_force;
+  control_.run([&] { kv_events_.watch(state, [&in_force] { in_force.set_value(); }); });
+  in_force.get_future().wait();
+}
+
 Result<void> Gateway::start(const std::vector<int>& sockets) {
   if (start_fault_) {
     return std::unexpected(*start_fault_);
@@ -124,8 +133,10 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
     return std::unexpected(std::move(address.error()));
   }
   control_.start();
+  kv_events_.start();
   started_ = true;
   resolve_names_first();
+  follow_kv_events(shared_->gateway.load());
   scrape_first();
   if (auto opened = open_admin(); !opened) {
     return opened;
@@ -195,11 +206,12 @@ std::string Gateway::admin_url() const {
 
 void Gateway::publish(proxy::StateBuilder::Built built) {
   shared_->gateway.publish(built.state);
-  builder_.forget(built.removed);
   control_.run([&] {
     resolution_.watch(names(*built.state), nullptr);
     feeds_.watch(*built.state, nullptr);
   });
+  follow_kv_events(built.state);
+  builder_.forget(built.removed);
 }
 
 Result<void> Gateway::reload(config::Config config) {
@@ -258,11 +270,13 @@ DrainResult Gateway::drain(DrainWait& wait) {
   control_.post([this] {
     resolution_.stop();
     feeds_.stop();
+    kv_events_.stop();
     if (admin_) {
       admin_->stop();
     }
   });
   control_.join();
+  kv_events_.join();
   return quiet ? DrainResult::kComplete : DrainResult::kCut;
 }
 
@@ -326,6 +340,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) {
       sink.set(Metric::kLmcacheOccupancy, {replica->name()}, reading->occupancy);
     }
   }
+  kv_events_.collect(*state, sink);
 }
 
 }  // namespace rolter::runtime

@@ -16,6 +16,7 @@
 #include "rolter/runtime/control_feeds.h"
 #include "rolter/runtime/drain_wait.h"
 #include "rolter/runtime/event_loop.h"
+#include "rolter/runtime/kv_events.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/runtime/system_clock.h"
@@ -78,6 +79,7 @@ class Gateway {
   [[nodiscard]] std::vector<feeds::ResolvedName> names(const proxy::GatewayState& state) const;
   void resolve_names_first();
   void scrape_first();
+  void follow_kv_events(const std::shared_ptr<const proxy::GatewayState>& state);
   [[nodiscard]] bool wait_until_quiet(Duration limit, DrainWait& wait);
   void collect(telemetry::ScrapeSink& sink);
   void collect_indexes(const proxy::GatewayState& state, telemetry::ScrapeSink& sink);
@@ -91,6 +93,8 @@ class Gateway {
   LoopThread control_;
   feeds::NameResolution resolution_;
   ControlFeeds feeds_;
+  kvcache::BlockIndex block_index_;
+  KvEvents kv_events_;
   admin::Reload reload_;
   std::unique_ptr<admin::AdminServer> admin_;
   std::vector<std::unique_ptr<EventLoop>> loops_;

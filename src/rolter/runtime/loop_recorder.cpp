@@ -9,6 +9,8 @@
 namespace rolter::runtime {
 namespace {
 
+constexpr Duration kExpectInterval = std::chrono::seconds{1};
+
 double milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
@@ -59,6 +61,28 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
     decisions_.add(state, facts, clock_.wall_now());
     counters.decisions[static_cast<std::size_t>(facts.decision.reason)].add();
     counters.matched.observe(facts.decision.matched);
+    expect_kv_event(state, facts);
+  }
+}
+
+/// A prompt that was not cached has stored blocks, of which the replica's events must tell.
+void LoopRecorder::expect_kv_event(const proxy::GatewayState& state,
+                                   const proxy::RequestFacts& facts) {
+  const std::size_t provider = state.config.routes[facts.route].targets[facts.target].provider;
+  if (!state.config.providers[provider].kv_events || !facts.usage || !facts.usage->cached_tokens ||
+      *facts.usage->cached_tokens >= facts.usage->prompt_tokens) {
+    return;
+  }
+  const ReplicaSlot slot = state.cluster->replicas[provider]->slot();
+  const TimePoint now = clock_.now();
+  if (event_expected_at_.size() <= to_index(slot)) {
+    event_expected_at_.resize(to_index(slot) + std::size_t{1});
+  }
+  // Now and then is enough to notice an engine whose events have stopped.
+  if (now - event_expected_at_[to_index(slot)] >= kExpectInterval) {
+    event_expected_at_[to_index(slot)] = now;
+    kv_events_.expect_event(slot, facts.usage->prompt_tokens - *facts.usage->cached_tokens,
+                            facts.started);
   }
 }
 

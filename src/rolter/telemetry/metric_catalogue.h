@@ -45,8 +45,8 @@ enum class Metric : std::uint8_t {
   kKvBlocks,
   kKvStreamState,
   kKvStreamLag,
-  kKvGaps,
   kKvEvents,
+  kKvIncidents,
   // by virtual key
   kKeyRequests,
   kKeyTokens,
