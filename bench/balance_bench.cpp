@@ -45,7 +45,8 @@ class Route {
     strategy_ = balance::make_strategy({.route = config_.routes.front(),
                                         .targets = targets,
                                         .trees = trees_,
-                                        .sessions = sessions_});
+                                        .sessions = sessions_,
+                                        .residency = std::make_shared<kvcache::Residency>()});
   }
 
   [[nodiscard]] balance::PickInput input(const std::string& text) const {

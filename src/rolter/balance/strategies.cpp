@@ -9,8 +9,10 @@
 #include "rolter/balance/cache_aware.h"
 #include "rolter/balance/consistent_hash.h"
 #include "rolter/balance/least_load.h"
+#include "rolter/balance/lmcache_aware.h"
 #include "rolter/balance/pipeline.h"
 #include "rolter/balance/power_of_two.h"
+#include "rolter/balance/precise_cache_aware.h"
 #include "rolter/balance/random.h"
 #include "rolter/balance/round_robin.h"
 #include "rolter/balance/scorers.h"
@@ -54,6 +56,31 @@ std::unique_ptr<Strategy> make_pipeline(const StrategyParts& parts) {
                       .overload = overload_of(parts.route)});
 }
 
+// Far below what the cache is worth: of two replicas that hold equally much the less busy one.
+constexpr double kLoadWeightBesideCache = 0.25;
+
+std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {
+  const config::RouteWeights& weights = parts.route.weights;
+  std::vector<std::string> models;
+  for (const cluster::RouteTarget& target : parts.targets) {
+    models.push_back(target.model);
+  }
+  return std::make_unique<PreciseCacheAware>(
+      PreciseSettings{.precise_weight = weights.precise,
+                      .load_weight = weights.load.value_or(kLoadWeightBesideCache),
+                      .overload = overload_of(parts.route),
+                      .optimistic = parts.route.optimistic},
+      parts.residency, std::move(models));
+}
+
+std::unique_ptr<Strategy> make_lmcache_aware(const StrategyParts& parts) {
+  const config::RouteWeights& weights = parts.route.weights;
+  return std::make_unique<LmcacheAware>(
+      LmcacheSettings{.lmcache_weight = weights.lmcache,
+                      .load_weight = weights.load.value_or(kLoadWeightBesideCache),
+                      .overload = overload_of(parts.route)});
+}
+
 std::vector<std::string> labels_of(const StrategyParts& parts) {
   std::vector<std::string> labels;
   for (const cluster::RouteTarget& target : parts.targets) {
@@ -87,6 +114,8 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {StrategyKind::kCacheAware, Memory::kPrefixes, make_cache_aware},
     {StrategyKind::kPipeline, Memory::kPrefixesAndSessions, make_pipeline},
+    {StrategyKind::kPreciseCacheAware, Memory::kNone, make_precise_cache_aware},
+    {StrategyKind::kLmcacheAware, Memory::kNone, make_lmcache_aware},
     {StrategyKind::kRoundRobin, Memory::kNone, make_round_robin},
     {StrategyKind::kRandom, Memory::kNone, make_plain<Random>},
     {StrategyKind::kLeastLoad, Memory::kNone, make_plain<LeastLoad>},

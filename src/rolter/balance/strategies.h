@@ -9,6 +9,7 @@
 #include "rolter/cluster/cluster_view.h"
 #include "rolter/config/config.h"
 #include "rolter/kvcache/prefix_trees.h"
+#include "rolter/kvcache/residency.h"
 
 namespace rolter::balance {
 
@@ -18,6 +19,7 @@ struct StrategyParts {
   std::span<const cluster::RouteTarget> targets;  // as the route's
   const kvcache::PrefixTrees& trees;              // has applied prefix_tree_demands()
   const SessionTables& sessions;                  // has applied session_table_demands()
+  std::shared_ptr<kvcache::Residency> residency;  // of all replicas
   const Strategy* before = nullptr;  // the route's strategy before a reload: rotations go on
 };
 

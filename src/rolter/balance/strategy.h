@@ -47,7 +47,7 @@ enum class Reason : std::uint8_t {
   kScore,      // the highest weighted sum
   kSession,    // pinned by x-session-id
   kResident,   // exact residency of leading blocks
-  kNoCredit,   // no target with usable residency: least loaded
+  kNoCredit,   // nothing usable is known of any target's cache: least loaded
   kOccupancy,  // free cache capacity
   kHash,
 };
@@ -60,7 +60,8 @@ struct Decision {
   double matched = 0.0;                    // fraction 0..1 of the prompt found at the chosen target
   std::size_t matched_units = 0;           // bytes (prefix tree) or tokens (block index) behind it
   std::optional<std::uint32_t> rank = {};  // X-data-parallel-rank to ask for; absent = none
-  kvcache::PrefixTree::Trace trace = {};   // where the prompt was found: for PickInput::trace
+  std::optional<std::size_t> cached_tokens = {};  // that the engine will find; absent = not known
+  kvcache::PrefixTree::Trace trace = {};  // where the prompt was found: for PickInput::trace
 };
 
 /// `reason`, unless there was no choice.
@@ -84,22 +85,26 @@ class Record {
    public:
     virtual ~Undo() = default;
     virtual void undo(std::uint64_t ticket) = 0;
-    /// The record was kept.
+    /// The record was kept ...
     virtual void kept(std::uint64_t /*ticket*/) {}
+    /// ... and later the answer ended. Comes once for every kept record.
+    virtual void ended(std::uint64_t /*ticket*/, TimePoint /*now*/) {}
   };
 
   Record() = default;
   /// `undo` must outlive the record.
   Record(Undo& undo, std::uint64_t ticket) { add(undo, ticket); }
-  Record(Record&& other) noexcept : memories_(std::exchange(other.memories_, {})) {}
+  Record(Record&& other) noexcept
+      : memories_(std::exchange(other.memories_, {})), kept_(std::exchange(other.kept_, false)) {}
   Record& operator=(Record&& other) noexcept {
     if (this != &other) {
-      settle(&Undo::undo);
+      drop();
       memories_ = std::exchange(other.memories_, {});
+      kept_ = std::exchange(other.kept_, false);
     }
     return *this;
   }
-  ~Record() { settle(&Undo::undo); }
+  ~Record() { drop(); }
 
   /// One more memory of the same request: at most two, such as its prompt and its session.
   void add(Undo& undo, std::uint64_t ticket) {
@@ -107,7 +112,23 @@ class Record {
   }
 
   /// The first body byte has come: the replica has the prompt.
-  void keep() { settle(&Undo::kept); }
+  void keep() {
+    kept_ = true;
+    for (const Memory& memory : memories_) {
+      if (memory.undo != nullptr) {
+        memory.undo->kept(memory.ticket);
+      }
+    }
+  }
+
+  /// The answer has ended. A kept record that is dropped without it counts as ended long ago.
+  void end(TimePoint now) {
+    for (Memory& memory : memories_) {
+      if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
+        kept_ ? undo->ended(memory.ticket, now) : undo->undo(memory.ticket);
+      }
+    }
+  }
 
  private:
   struct Memory {
@@ -115,15 +136,10 @@ class Record {
     std::uint64_t ticket = 0;
   };
 
-  void settle(void (Undo::*how)(std::uint64_t ticket)) {
-    for (Memory& memory : memories_) {
-      if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
-        (undo->*how)(memory.ticket);
-      }
-    }
-  }
+  void drop() { end(TimePoint{}); }
 
   std::array<Memory, 2> memories_{};
+  bool kept_ = false;
 };
 
 /// How a route chooses among its eligible targets. Any thread may call anything: what a strategy
@@ -137,6 +153,9 @@ class Strategy {
   /// sent. `scores`, when given, receives one row per eligible target.
   [[nodiscard]] virtual Decision pick(const PickInput& in, Rng& rng,
                                       std::vector<Score>* scores) = 0;
+
+  /// Whether the prompt's token ids are worth reading for it.
+  [[nodiscard]] virtual bool uses_token_ids() const { return false; }
 
   /// Remembers that the request has been sent to `chosen`, whose rank is the decision's.
   [[nodiscard]] virtual Record record(const PickInput& in, const Candidate& chosen) = 0;

@@ -17,6 +17,7 @@ struct Candidate {
   double weight = 1.0;           // > 0, relative
   std::optional<double> queued;  // scraped running + waiting + sent since; absent = unknown
   double ramp = 1.0;             // 0..1: share of misses a target in slow start may take
+  std::optional<double> cache_room = {};   // free share of its LMCache, 0 when out of order
   std::optional<std::uint32_t> rank = {};  // data-parallel rank, once a pick has chosen one
 };
 

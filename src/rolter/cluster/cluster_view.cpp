@@ -1,9 +1,19 @@
 #include "rolter/cluster/cluster_view.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace rolter::cluster {
 namespace {
+
+/// The free share of the replica's LMCache; nullopt when unknown.
+std::optional<double> cache_room(const Replica& replica, TimePoint now) {
+  const std::optional<LmcacheReading> reading = replica.lmcache(now);
+  if (!reading) {
+    return std::nullopt;
+  }
+  return reading->available ? 1.0 - reading->occupancy : 0.0;
+}
 
 bool at_cap(const RouteTarget& target) {
   return target.cap != 0 && target.load->in_flight.load(std::memory_order_relaxed) >= target.cap;
@@ -46,7 +56,8 @@ Census collect(const RouteTargets& route, TimePoint now, std::span<const std::si
                             .in_flight = replica.in_flight(),
                             .weight = target.weight,
                             .queued = replica.queued(now),
-                            .ramp = replica.ramp(now, route.slow_start)});
+                            .ramp = replica.ramp(now, route.slow_start),
+                            .cache_room = cache_room(replica, now)});
   }
   return census;
 }

@@ -11,15 +11,8 @@ namespace rolter::config {
 namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
-    "providers[].lmcache",
-    "routes[].strategy=precise_cache_aware",
-    "routes[].strategy=lmcache_aware",
     "routes[].strategy=predicted_ttft",
-    "routes[].fallback",
     "routes[].record_replies",
-    "routes[].weights.precise",
-    "routes[].weights.lmcache",
-    "routes[].optimistic",
     "routes[].tag_requests",
     "routes[].tokenize",
     "routes[].miss_weight",

@@ -135,6 +135,15 @@ PendingBlocks::NodeIndex PendingBlocks::note_depths(std::span<const ChainKey> ch
   return first;
 }
 
+std::size_t PendingBlocks::chains_at(StreamId stream) const {
+  if (live_.load(std::memory_order_relaxed) == 0) {
+    return 0;
+  }
+  const std::lock_guard lock(mutex_);
+  const std::size_t of_stream = std::to_underlying(stream);
+  return of_stream < chains_of_.size() ? chains_of_[of_stream] : 0;
+}
+
 PendingBlocks::Stats PendingBlocks::stats() const {
   const std::lock_guard lock(mutex_);
   return {.chains = live_.load(std::memory_order_relaxed), .blocks = blocks_, .refused = refused_};

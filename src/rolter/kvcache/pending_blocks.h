@@ -66,6 +66,9 @@ class PendingBlocks {
   [[nodiscard]] bool lookup(std::span<const ChainKey> chain, std::span<const StreamId> streams,
                             TimePoint now, std::span<std::uint32_t> blocks);
 
+  /// Chains of that stream.
+  [[nodiscard]] std::size_t chains_at(StreamId stream) const;
+
   struct Stats {
     std::size_t chains = 0;
     std::size_t blocks = 0;     // distinct

@@ -23,6 +23,8 @@ namespace rolter::openai {
 struct Prompt {
   std::uint64_t root = 0;
   std::string_view text;
+  bool has_media =
+      false;  // a part of it is no text: what the engine makes of it is not in the text
 };
 
 }  // namespace rolter::openai

@@ -112,7 +112,9 @@ Prompt PromptBuilder::build(Endpoint endpoint, const JsonDocument& document,
     return {};
   }
   const Kind kind = write_text(endpoint, document, fields);
-  return {.root = hash_root(kind, document, fields), .text = text_.view()};
+  return {.root = hash_root(kind, document, fields),
+          .text = text_.view(),
+          .has_media = text_.has_media()};
 }
 
 PromptBuilder::Kind PromptBuilder::write_text(Endpoint endpoint, const JsonDocument& document,

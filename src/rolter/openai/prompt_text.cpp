@@ -30,6 +30,7 @@ void PromptText::clear(std::size_t kept_bytes) {
   text_.clear();
   first_role_ = 0;
   joins_ = false;
+  has_media_ = false;
   good_ = true;
 }
 
@@ -66,6 +67,7 @@ void PromptText::add_raw(std::string_view escaped) {
 }
 
 void PromptText::add_digest(std::uint64_t digest) {
+  has_media_ = true;
   begin_item();
   for (int byte = 0; byte < 8; ++byte) {
     text_.push_back(static_cast<char>(digest >> (8 * byte)));

@@ -45,6 +45,9 @@ class PromptText {
   /// For writers that append on their own, after begin_item().
   [[nodiscard]] std::string& buffer() { return text_; }
 
+  /// Whether a digest is part of it.
+  [[nodiscard]] bool has_media() const { return has_media_; }
+
   /// Notes that a string held an escape that is not JSON.
   void note_bad_escape() { good_ = false; }
 
@@ -58,6 +61,7 @@ class PromptText {
   std::string text_;
   std::uint32_t first_role_ = 0;
   bool joins_ = false;  // whether the next text follows a text of the same turn
+  bool has_media_ = false;
   bool good_ = true;
 };
 

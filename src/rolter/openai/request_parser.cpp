@@ -90,18 +90,20 @@ struct RequestParser::Impl {
   PlainString model;
   PlainString session_id;
   PlainString previous_response_id;
+  PlainString cache_salt;
 
   void clear();
   Result<RequestView> parse_json(Endpoint endpoint, std::string_view body);
   void read_options(const RequestFields& fields, RequestView& view);
   [[nodiscard]] bool good() const {
-    return prompt.good() && model.good() && session_id.good() && previous_response_id.good();
+    return prompt.good() && model.good() && session_id.good() && previous_response_id.good() &&
+           cache_salt.good();
   }
 };
 
 void RequestParser::Impl::clear() {
   prompt.clear(kKeptBytes);
-  for (PlainString* text : {&model, &session_id, &previous_response_id}) {
+  for (PlainString* text : {&model, &session_id, &previous_response_id, &cache_salt}) {
     text->clear(kKeptBytes);
   }
 }
@@ -151,6 +153,7 @@ void RequestParser::Impl::read_options(const RequestFields& fields, RequestView&
   view.session_id = session_id.read(document, fields[Field::kSessionId]);
   view.previous_response_id =
       previous_response_id.read(document, fields[Field::kPreviousResponseId]);
+  view.cache_salt = cache_salt.read(document, fields[Field::kCacheSalt]);
 }
 
 RequestParser::RequestParser() : impl_(std::make_unique<Impl>()) {}

@@ -57,6 +57,7 @@ struct RequestView {
   std::uint32_t choices = 1;                        // n
   std::string_view session_id;                      // body's session_id, "" when absent
   std::string_view previous_response_id;            // /v1/responses
+  std::string_view cache_salt;                      // "" when absent
   std::span<const std::uint32_t> prompt_token_ids;  // /v1/completions with integer prompts
   Prompt prompt;
 };

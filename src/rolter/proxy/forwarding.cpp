@@ -35,6 +35,7 @@ Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const Ga
       streamed_(request.view().stream) {}
 
 http::Task<Forwarding::Answered> Forwarding::run() {
+  read_token_ids();
   client_.watch([this] { interrupt_.fire(InterruptCause::kClientGone); });
   Answered answered = co_await attempts();
   client_.unwatch();
@@ -71,6 +72,7 @@ http::Task<Forwarding::Answered> Forwarding::attempts() {
     *chosen = Try{};
     const auto decision = failure.decided ? *failure.decided : decide(failure);
     if (!decision.retry()) {
+      route_is_out_ = is_route_out_after(failure.outcome);
       co_return std::unexpected(no_answer(failure.outcome));
     }
     co_await wait(decision.wait);
@@ -187,7 +189,8 @@ http::Task<Result<void>> Forwarding::send(Try& now) {
                        .provider = provider(now),
                        .request_id = facts_.request_id,
                        .content_length = body.size(),
-                       .strips_credentials = state_.config.auth == config::AuthMode::kKeys},
+                       .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
+                       .rank = facts_.decision.rank},
                       loop_.head);
   http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};
   auto sent = now.connection->try_send(out);
@@ -212,20 +215,6 @@ bool Forwarding::is_still_served(const Try& now) const {
   const auto& replica = targets().targets[now.target].replica;
   return newest.version == state_.version ||
          std::ranges::find(newest.cluster->replicas, replica) != newest.cluster->replicas.end();
-}
-
-void Forwarding::remember(Try& now) {
-  if (!is_still_served(now)) {
-    return;
-  }
-  const auto& target = targets().targets[now.target];
-  cluster::Candidate chosen;
-  chosen.target = now.target;
-  chosen.replica = target.replica->slot();
-  loop_.candidates.assign(1, chosen);
-  balance::PickInput in = pick_input();
-  in.trace = facts_.decision.trace;
-  now.record = route_.strategy->record(in, chosen);
 }
 
 Forwarding::Failure Forwarding::failure_of(const Error& error) const {
@@ -271,6 +260,16 @@ cluster::RetryDecision Forwarding::decide(const Failure& failure) {
                                      .now = now,
                                      .deadline = deadline},
                                     loop_.shared.retry_budget, loop_.rng);
+}
+
+/// Whether nobody is left to whom the route could still send the request.
+bool Forwarding::is_route_out_after(Outcome outcome) {
+  using cluster::Availability;
+  const auto left =
+      cluster::eligible_targets(targets(), loop_.loop.now(), tried_, loop_.candidates);
+  return cluster::worth_retrying(outcome) &&
+         (left == Availability::kOnlyTried || left == Availability::kFailOpen ||
+          left == Availability::kAllDrained);
 }
 
 http::Task<> Forwarding::wait(Duration duration) {

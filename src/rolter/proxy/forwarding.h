@@ -39,6 +39,9 @@ class Forwarding {
   /// An error means that nothing has been sent to the client, which is to be told.
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> run();
 
+  /// After an error: whether that was all the route has, so that its fallback may be asked.
+  [[nodiscard]] bool route_is_out() const { return route_is_out_; }
+
  private:
   using Answered = std::expected<Ending, OwnError>;
 
@@ -58,13 +61,14 @@ class Forwarding {
     std::optional<cluster::RetryDecision> decided{};  // whether to try again, if decided already
   };
 
-  enum class NoTarget : std::uint8_t { kDrained, kAtCap, kQueueFull, kQueueTimedOut };
+  enum class NoTarget : std::uint8_t { kDrained, kRouteOut, kAtCap, kQueueFull, kQueueTimedOut };
 
   [[nodiscard]] std::expected<Try, NoTarget> choose();
   [[nodiscard]] std::expected<Try, NoTarget> choose_now();
   [[nodiscard]] http::Task<std::expected<Try, NoTarget>> choose_after_waiting();
   [[nodiscard]] TimePoint next_return() const;
   [[nodiscard]] OwnError no_target(NoTarget why);
+  void read_token_ids();
   [[nodiscard]] balance::PickInput pick_input();
   [[nodiscard]] http::Task<Answered> attempts();
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> attempt(Try& now);
@@ -79,6 +83,7 @@ class Forwarding {
   [[nodiscard]] Ending finish(Try& now, const AnswerRelay& relay, Failure verdict,
                               const Result<void>& done, bool keep_alive);
   [[nodiscard]] cluster::RetryDecision decide(const Failure& failure);
+  [[nodiscard]] bool is_route_out_after(cluster::Outcome outcome);
   [[nodiscard]] http::Task<> wait(Duration duration);
   void report(Try& now, const Failure& failure);
   [[nodiscard]] Failure failure_of(const Error& error) const;
@@ -104,6 +109,7 @@ class Forwarding {
   http::Deadline patience_;    // with a silent replica
   http::Deadline loss_check_;  // whether it still lives
   std::vector<std::size_t> tried_;
+  std::vector<TokenId> token_ids_;  // of the header; empty = none
   std::string spliced_model_;
   TimePoint last_byte_;
   TimePoint answer_due_ = TimePoint::max();        // its first byte; see watch_patience()
@@ -113,6 +119,7 @@ class Forwarding {
   bool fresh_only_ = false;               // no pooled connection any more
   std::optional<TimePoint> waits_until_;  // in the queue, however often it gets there
   bool may_cool_ = true;                  // one request cools at most one target
+  bool route_is_out_ = false;
 };
 
 }  // namespace rolter::proxy

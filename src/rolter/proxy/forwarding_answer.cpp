@@ -53,7 +53,7 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
   if (cluster::worth_retrying(verdict.outcome)) {
     // Decided while the answer is still at hand: if nobody else may be asked, this is the answer.
     verdict.decided = decide(verdict);
-    if (verdict.decided->retry()) {
+    if (verdict.decided->retry() || (route_.fallback && is_route_out_after(verdict.outcome))) {
       if (relay.complete()) {
         now.link->pool.put_back(std::move(now.connection));
       }
@@ -100,7 +100,12 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
                       .extra_fields = extra_fields},
                      loop_.head);
   committed_ = true;
-  now.record.keep();
+  if (verdict.outcome == Outcome::kServed) {
+    now.record.keep();
+  } else {
+    now.record = {};  // an error's prompt has not been computed
+  }
+  std::vector<TokenId>().swap(token_ids_);
   patience_.arm(state_.config.timeouts.idle);
   Result<void> done = co_await relay.commit(loop_.head);
   client_.release_request();
@@ -116,6 +121,7 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
 
 Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
                           const Result<void>& done, bool keep_alive) {
+  now.record.end(loop_.loop.now());
   facts_.bytes_out = relay.bytes_out();
   if (relay.observer() != nullptr) {
     facts_.usage = relay.observer()->usage();

@@ -7,16 +7,6 @@
 
 namespace rolter::proxy {
 
-balance::PickInput Forwarding::pick_input() {
-  const openai::RequestView& view = request_.view();
-  const std::string_view session = client_.head().fields.get("x-session-id");
-  return {.eligible = loop_.candidates,
-          .prompt = view.prompt,
-          .token_ids = view.prompt_token_ids,
-          .session = session.empty() ? view.session_id : session,
-          .now = loop_.loop.now()};
-}
-
 std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose() {
   if (route_.queue && route_.queue->waiting() > 0) {
     return std::unexpected(NoTarget::kAtCap);  // the next place is theirs
@@ -37,6 +27,9 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
       return std::unexpected(NoTarget::kAtCap);
     }
     const bool fail_open = availability == cluster::Availability::kFailOpen;
+    if (fail_open && route_.fallback) {
+      return std::unexpected(NoTarget::kRouteOut);
+    }
     if (fail_open) {
       loop_.recorder.failed_open(state_, route_.index);
     }
@@ -84,7 +77,7 @@ Forwarding::choose_after_waiting() {
       co_return std::unexpected(NoTarget::kQueueTimedOut);  // nobody will hear of it
     }
     auto chosen = choose_now();
-    if (chosen || chosen.error() == NoTarget::kDrained) {
+    if (chosen || chosen.error() == NoTarget::kDrained || chosen.error() == NoTarget::kRouteOut) {
       co_return chosen;
     }
     if (loop_.loop.now() >= *waits_until_) {
@@ -109,7 +102,11 @@ TimePoint Forwarding::next_return() const {
 OwnError Forwarding::no_target(NoTarget why) {
   switch (why) {
     case NoTarget::kDrained:
+      route_is_out_ = true;
       return all_drained(route_.model);
+    case NoTarget::kRouteOut:
+      route_is_out_ = true;
+      return route_out(route_.model);
     case NoTarget::kQueueTimedOut:
       loop_.recorder.queue_refused(state_, route_.index, QueueRefusal::kTimedOut);
       return queue_timed_out(route_.model);

@@ -126,6 +126,14 @@ OwnError queue_timed_out(std::string_view model) {
       .retry_after = std::chrono::seconds(1)};
 }
 
+OwnError route_out(std::string_view model) {
+  return {.status = 503,
+          .type = kUnavailable,
+          .code = "no_replica_up",
+          .message = fmt::format("no replica of {} is up; try again shortly", quoted(model)),
+          .retry_after = std::chrono::seconds(1)};
+}
+
 OwnError no_answer(cluster::Outcome outcome) {
   using cluster::Outcome;
   switch (outcome) {

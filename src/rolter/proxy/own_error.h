@@ -45,6 +45,8 @@ struct OwnError {
 [[nodiscard]] OwnError queue_full(std::string_view model);
 /// It has waited there for [queue] timeout_secs.
 [[nodiscard]] OwnError queue_timed_out(std::string_view model);
+/// No replica is up, or all have refused; shown when there is no fallback, or it is out as well.
+[[nodiscard]] OwnError route_out(std::string_view model);
 /// The last attempt ended so, and there will be no other.
 [[nodiscard]] OwnError no_answer(cluster::Outcome outcome);
 

@@ -25,6 +25,10 @@ class Recorder {
                               cluster::Outcome outcome, std::string_view why) = 0;
   virtual void queue_refused(const GatewayState& state, std::size_t route, QueueRefusal why) = 0;
   virtual void failed_open(const GatewayState& state, std::size_t route) = 0;
+  /// The route is out, and its fallback takes the request.
+  virtual void fell_back(const GatewayState& state, std::size_t route) = 0;
+  /// The request's x-rolter-vllm-token-ids could not be read.
+  virtual void bad_token_ids(const GatewayState& state, std::size_t route) = 0;
 };
 
 }  // namespace rolter::proxy

@@ -200,8 +200,7 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
     co_return std::unexpected(std::move(admission.error()));
   }
   loop_.shared.retry_budget.count_request(loop_.index);
-  Forwarding forwarding(loop_, client_, state, *route, request, facts_);
-  auto ended = co_await forwarding.run();
+  auto ended = co_await forward_by(state, *route, request);
   if (facts_.usage) {
     admission->settle(facts_.usage->prompt_tokens + facts_.usage->completion_tokens,
                       loop_.loop.now());
@@ -209,6 +208,25 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
     admission->cancel();
   }
   co_return ended;
+}
+
+/// A route that is out hands over to its fallback, which may have one itself; never in a circle, as
+/// the configuration has been checked.
+http::Task<std::expected<Ending, OwnError>> Session::forward_by(const GatewayState& state,
+                                                                const Route& first,
+                                                                ParsedRequest& request) {
+  for (const Route* route = &first;;) {
+    facts_.route = route->index;
+    Forwarding forwarding(loop_, client_, state, *route, request, facts_);
+    auto ended = co_await forwarding.run();
+    if (ended || !forwarding.route_is_out() || !route->fallback) {
+      co_return ended;
+    }
+    loop_.recorder.fell_back(state, route->index);
+    route = &state.routes[*route->fallback];
+    facts_.sent = false;  // to a target of this route
+    facts_.target_label = {};
+  }
 }
 
 std::expected<admission::Admission, OwnError> Session::admit(const admission::Caller& caller,

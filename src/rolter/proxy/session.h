@@ -56,6 +56,9 @@ class Session {
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> dispatch(const GatewayState& state);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward(const GatewayState& state,
                                                                     openai::Endpoint endpoint);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward_by(const GatewayState& state,
+                                                                       const Route& first,
+                                                                       ParsedRequest& request);
   [[nodiscard]] std::expected<admission::Admission, OwnError> admit(
       const admission::Caller& caller, const Route& route, const openai::RequestView& view);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);

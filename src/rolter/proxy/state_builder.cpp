@@ -96,8 +96,11 @@ Provider StateBuilder::make_provider(const config::Provider& provider, const con
 
 std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
     const config::Route& route, const std::vector<cluster::RouteTarget>& targets) const {
-  balance::StrategyParts parts{
-      .route = route, .targets = targets, .trees = trees_, .sessions = sessions_};
+  balance::StrategyParts parts{.route = route,
+                               .targets = targets,
+                               .trees = trees_,
+                               .sessions = sessions_,
+                               .residency = residency_};
   if (const Route* before = last_ ? last_->find_named(route.model) : nullptr) {
     parts.before = before->strategy.get();
   }
@@ -107,8 +110,11 @@ std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
   // Accepted by the configuration, whose check has said that it is without effect: by load.
   config::Route by_load = route;
   by_load.strategy = config::StrategyKind::kLeastLoad;
-  return balance::make_strategy(
-      {.route = by_load, .targets = targets, .trees = trees_, .sessions = sessions_});
+  return balance::make_strategy({.route = by_load,
+                                 .targets = targets,
+                                 .trees = trees_,
+                                 .sessions = sessions_,
+                                 .residency = residency_});
 }
 
 StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, TimePoint now) {

@@ -11,6 +11,7 @@
 #include "rolter/config/config.h"
 #include "rolter/http/address_book.h"
 #include "rolter/kvcache/prefix_trees.h"
+#include "rolter/kvcache/residency.h"
 #include "rolter/proxy/gateway_state.h"
 #include "rolter/proxy/tls_files.h"
 #include "rolter/telemetry/metrics_registry.h"
@@ -37,6 +38,8 @@ class StateBuilder {
 
   [[nodiscard]] cluster::ReplicaRegistry& replicas() { return replicas_; }
   [[nodiscard]] kvcache::PrefixTrees& trees() { return trees_; }
+  /// What the replicas' events feed and the strategies read.
+  [[nodiscard]] const std::shared_ptr<kvcache::Residency>& residency() { return residency_; }
 
  private:
   [[nodiscard]] std::unique_ptr<balance::Strategy> make_strategy(
@@ -49,6 +52,7 @@ class StateBuilder {
   std::uint64_t key_seed_;
   cluster::ReplicaRegistry replicas_;
   kvcache::PrefixTrees trees_;
+  std::shared_ptr<kvcache::Residency> residency_ = std::make_shared<kvcache::Residency>();
   balance::SessionTables sessions_;
   admission::WaitQueues queues_;
   http::AddressBook addresses_;

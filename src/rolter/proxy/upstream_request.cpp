@@ -13,6 +13,8 @@ namespace {
 
 using http::iequals;
 
+constexpr std::string_view kRankField = "X-data-parallel-rank";  // vLLM's and SGLang's
+
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
 }
@@ -40,11 +42,17 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
     if (credential && (in.strips_credentials || in.provider.replaces_authorization)) {
       continue;
     }
+    if (in.rank && iequals(field.name, kRankField)) {
+      continue;
+    }
     if (!is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
       append_field(out, field.name, field.value);
     }
   }
   append_field(out, "X-Request-Id", in.request_id);
+  if (in.rank) {
+    append_field(out, kRankField, fmt::format_int(*in.rank).c_str());
+  }
   out.append(in.provider.own_fields);
   if (in.has_body) {
     fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", in.content_length);

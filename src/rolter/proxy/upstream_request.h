@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,8 @@ struct UpstreamHeadInput {
   std::string_view request_id;
   std::uint64_t content_length = 0;
   bool has_body = true;
-  bool strips_credentials = false;  // the caller's key is ours, not the replica's
+  bool strips_credentials = false;      // the caller's key is ours, not the replica's
+  std::optional<std::uint32_t> rank{};  // the data-parallel rank to serve it, if we choose one
 };
 
 /// Writes the head under which a request goes to a replica: the client's own fields in their order,

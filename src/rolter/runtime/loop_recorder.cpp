@@ -53,6 +53,9 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
     target.predicted_cached_tokens.add(static_cast<std::uint64_t>(
         facts.decision.matched * static_cast<double>(facts.usage->prompt_tokens)));
   }
+  if (facts.sent) {
+    target.predicted_cached_tokens.add(facts.decision.cached_tokens.value_or(0));
+  }
   telemetry::RouteCounters& counters = route.route->on(loop_);
   counters.request_bytes.add(facts.bytes_in);
   counters.response_bytes.add(facts.bytes_out);
@@ -157,6 +160,14 @@ void LoopRecorder::failed_open(const proxy::GatewayState& state, std::size_t rou
   route_metrics(state, route).route->on(loop_).fallbacks[kFailOpenWord].add();
   app_log_.warn("route {}: no target is eligible, all that are not drained are tried",
                 state.routes[route].model);
+}
+
+void LoopRecorder::fell_back(const proxy::GatewayState& state, std::size_t route) {
+  route_metrics(state, route).route->on(loop_).fallbacks[kFallbackRouteWord].add();
+}
+
+void LoopRecorder::bad_token_ids(const proxy::GatewayState& state, std::size_t route) {
+  route_metrics(state, route).route->on(loop_).fallbacks[kBadTokenIdsWord].add();
 }
 
 }  // namespace rolter::runtime

@@ -49,6 +49,8 @@ class LoopRecorder final : public proxy::Recorder {
   void queue_refused(const proxy::GatewayState& state, std::size_t route,
                      proxy::QueueRefusal why) override;
   void failed_open(const proxy::GatewayState& state, std::size_t route) override;
+  void fell_back(const proxy::GatewayState& state, std::size_t route) override;
+  void bad_token_ids(const proxy::GatewayState& state, std::size_t route) override;
 
  private:
   void count_key(const proxy::GatewayState& state, const proxy::RequestFacts& facts);

@@ -41,7 +41,7 @@ telemetry::Vocabulary metric_vocabulary() {
                                                            : std::string_view());
   }
   vocabulary.reasons = words(balance::Reason::kHash);
-  vocabulary.fallbacks = {"fail_open"};
+  vocabulary.fallbacks = {"fail_open", "fallback_route", "bad_token_ids"};
   vocabulary.probes = words(cluster::ProbeResult::kRefused);
   return vocabulary;
 }

@@ -41,8 +41,11 @@ class StrategiesTest : public ::testing::Test {
  protected:
   std::unique_ptr<Strategy> make(const config::Route& route) {
     const std::vector<cluster::RouteTarget> targets = targets_of(route);
-    return make_strategy(
-        {.route = route, .targets = targets, .trees = trees_, .sessions = sessions_});
+    return make_strategy({.route = route,
+                          .targets = targets,
+                          .trees = trees_,
+                          .sessions = sessions_,
+                          .residency = std::make_shared<kvcache::Residency>()});
   }
 
   void apply(const config::Config& config) {
@@ -62,6 +65,8 @@ TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
   constexpr auto kExpected = std::to_array<Expected>({
       {StrategyKind::kCacheAware, Reason::kBelowThreshold},
       {StrategyKind::kPipeline, Reason::kScore},
+      {StrategyKind::kPreciseCacheAware, Reason::kNoCredit},
+      {StrategyKind::kLmcacheAware, Reason::kNoCredit},
       {StrategyKind::kRoundRobin, Reason::kRoundRobin},
       {StrategyKind::kRandom, Reason::kRandom},
       {StrategyKind::kLeastLoad, Reason::kLeastLoad},

@@ -63,6 +63,27 @@ TEST_F(ResidencyTest, counts_what_is_resident_and_what_is_on_its_way) {
   EXPECT_EQ(blocks[1], 3U);
 }
 
+TEST_F(ResidencyTest, what_is_on_its_way_ends_with_an_eviction_a_clear_or_a_restart_there) {
+  const StreamId a = add_stream(0);
+  const StreamId b = add_stream(1);
+  const auto send = [&] {
+    (void)residency_.pending.add(a, keys_of({5, 6}), kNow);
+    (void)residency_.pending.add(b, keys_of({5, 6}), kNow);
+  };
+  send();
+  store(a, {1, 2});
+  EXPECT_EQ(leading(a, {5, 6}), 2U) << "a store says nothing of what was there before";
+  evict(a, keys_of({1, 2})[1]);
+  EXPECT_EQ(leading(a, {5, 6}), 0U);
+  send();
+  residency_.index.begin(a).cleared();
+  EXPECT_EQ(leading(a, {5, 6}), 0U);
+  send();
+  residency_.index.forget(a, BlockIndex::Forget::kBlocksAndEngine);
+  EXPECT_EQ(leading(a, {5, 6}), 0U);
+  EXPECT_EQ(leading(b, {5, 6}), 2U);
+}
+
 TEST_F(ResidencyTest, blocks_behind_a_hole_count_again_once_it_is_about_to_be_filled) {
   const StreamId a = add_stream(0);
   store(a, {1, 2, 3, 4});
@@ -101,6 +122,7 @@ TEST_F(ResidencyTest, answers_as_two_sets_of_blocks_do) {
       resident.insert(keys.begin(), keys.end());
       const ChainKey hole = keys[below(keys.size())];
       resident.erase(hole);
+      pending.clear();
       while (residency_.index.copies(a, EngineHash{static_cast<std::uint64_t>(hole)}) > 0) {
         evict(a, hole);
       }

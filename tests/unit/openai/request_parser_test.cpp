@@ -50,6 +50,18 @@ TEST(RequestParser, a_byte_order_mark_moves_the_model_but_hides_nothing) {
   EXPECT_EQ(parsed.model_token(), R"("llama")");
 }
 
+TEST(RequestParser, a_prompt_that_is_not_all_text_says_so) {
+  const auto has_media = [](const std::string& part) {
+    return Parsed(
+               R"({"model":"a","messages":[{"role":"user","content":[{"type":"text","text":"x"},)" +
+               part + "]}]}")
+        .view()
+        .prompt.has_media;
+  };
+  EXPECT_TRUE(has_media(R"({"type":"image_url","image_url":{"url":"https://x/cat.png"}})"));
+  EXPECT_FALSE(has_media(R"({"type":"text","text":"y"})"));
+}
+
 TEST(RequestParser, errors_are_the_clients_and_name_the_mend) {
   const Parsed parsed("{}");
   EXPECT_EQ(parsed.failure().kind, ErrorKind::kInvalidInput);
@@ -96,11 +108,12 @@ TEST(RequestParser, stream_is_true_only_when_the_engine_reads_it_so) {
 
 TEST(RequestParser, options_are_read_and_nulls_are_absent) {
   const Parsed parsed(R"({"model":"a","n":3,"max_tokens":7,"stream_options":{"include_usage":true},
-                          "session_id":"s\u0031","max_completion_tokens":null})");
+                          "session_id":"s\u0031","cache_salt":"\u0074enant","max_completion_tokens":null})");
   EXPECT_EQ(parsed.view().choices, 3);
   EXPECT_EQ(parsed.view().max_output_tokens, 7);
   EXPECT_TRUE(parsed.view().include_usage);
   EXPECT_EQ(parsed.view().session_id, "s1");
+  EXPECT_EQ(parsed.view().cache_salt, "tenant");
 
   const Parsed nulls(R"({"model":"a","n":null,"max_tokens":null,"stream_options":null,
                          "session_id":null,"logprobs":null})");

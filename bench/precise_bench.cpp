@@ -1,0 +1,120 @@
+// What precise_cache_aware costs a request: the pick (hashing the prompt's blocks and looking them
+// up for every target) and the record of what is on its way. Arguments: blocks of the prompt,
+// targets, all of which hold it; and prompts pending, which share half of their blocks with it.
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bench/allocations.h"
+#include "rolter/balance/precise_cache_aware.h"
+#include "rolter/kvcache/residency.h"
+
+namespace rolter {
+namespace {
+
+constexpr std::uint32_t kBlockSize = 16;
+constexpr TimePoint kNow = TimePoint{} + std::chrono::hours(1);
+
+class Fleet {
+ public:
+  Fleet(std::size_t blocks, std::size_t targets, std::size_t pending) : ids_(blocks * kBlockSize) {
+    std::iota(ids_.begin(), ids_.end(), TokenId{1});
+    std::vector<kvcache::ChainKey> chain;
+    kvcache::chain_keys(ids_, kBlockSize, {}, chain);
+    std::vector<kvcache::EngineHash> hashes;
+    for (const kvcache::ChainKey key : chain) {
+      hashes.push_back(kvcache::EngineHash{static_cast<std::uint64_t>(key)});
+    }
+    for (std::size_t i = 0; i < targets; ++i) {
+      const ReplicaSlot replica{static_cast<std::uint32_t>(i)};
+      const auto stream = residency_->index.add_stream({.replica = replica}).value();
+      residency_->index.set_usable(stream, true);
+      residency_->index.begin(stream).stored(
+          {.hashes = hashes, .tokens = ids_, .block_size = kBlockSize});
+      streams_.push_back(stream);
+      candidates_.push_back({.target = i,
+                             .replica = replica,
+                             .in_flight = static_cast<std::uint32_t>(4 + i * 7 % 3)});
+    }
+    add_pending(pending);
+    strategy_ = std::make_unique<balance::PreciseCacheAware>(
+        balance::PreciseSettings{}, residency_, std::vector<std::string>(targets, "model"));
+  }
+
+  [[nodiscard]] balance::PickInput input() const {
+    balance::PickInput in;
+    in.eligible = candidates_;
+    in.token_ids = ids_;
+    in.now = kNow;
+    return in;
+  }
+  [[nodiscard]] balance::PreciseCacheAware& strategy() { return *strategy_; }
+  [[nodiscard]] const balance::Candidate& candidate(std::size_t i) const { return candidates_[i]; }
+
+ private:
+  void add_pending(std::size_t count) {
+    std::vector<TokenId> other = ids_;
+    std::vector<kvcache::ChainKey> chain;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::iota(other.begin() + static_cast<std::ptrdiff_t>(other.size() / 2), other.end(),
+                static_cast<TokenId>(1'000'000 * (i + 1)));
+      kvcache::chain_keys(other, kBlockSize, {}, chain);
+      (void)residency_->pending.add(streams_[i % streams_.size()], chain, kNow);
+    }
+  }
+
+  std::vector<TokenId> ids_;
+  std::shared_ptr<kvcache::Residency> residency_ = std::make_shared<kvcache::Residency>();
+  std::vector<kvcache::StreamId> streams_;
+  std::vector<balance::Candidate> candidates_;
+  std::unique_ptr<balance::PreciseCacheAware> strategy_;
+};
+
+Fleet fleet_for(const benchmark::State& state) {
+  return {static_cast<std::size_t>(state.range(0)), static_cast<std::size_t>(state.range(1)),
+          static_cast<std::size_t>(state.range(2))};
+}
+
+void BM_PrecisePick(benchmark::State& state) {
+  Fleet fleet = fleet_for(state);
+  Rng rng(1);
+  balance::Decision decision = fleet.strategy().pick(fleet.input(), rng, nullptr);
+  if (decision.matched != 1.0) {
+    state.SkipWithError("not exact");
+  }
+  const bench::AllocationCounter allocations;
+  for (auto _ : state) {
+    decision = fleet.strategy().pick(fleet.input(), rng, nullptr);
+    benchmark::DoNotOptimize(decision);
+  }
+  allocations.report(state);
+}
+
+/// From the moment it is sent to the end of its answer.
+void BM_PreciseRecord(benchmark::State& state) {
+  Fleet fleet = fleet_for(state);
+  const bench::AllocationCounter allocations;
+  std::size_t i = 0;
+  for (auto _ : state) {
+    balance::Record record = fleet.strategy().record(
+        fleet.input(), fleet.candidate(i++ % static_cast<std::size_t>(state.range(1))));
+    record.keep();
+    record.end(kNow - std::chrono::hours(1));
+  }
+  allocations.report(state);
+}
+
+BENCHMARK(BM_PrecisePick)
+    ->Args({128, 16, 0})
+    ->Args({128, 16, 256})
+    ->Args({3'750, 96, 0})
+    ->Args({3'750, 96, 1'000});
+BENCHMARK(BM_PreciseRecord)->Args({128, 16, 256})->Args({3'750, 96, 200});
+
+}  // namespace
+}  // namespace rolter
