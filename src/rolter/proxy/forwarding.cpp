@@ -184,11 +184,14 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& no
 http::Task<Result<void>> Forwarding::send(Try& now) {
   const auto& target = targets().targets[now.target];
   const openai::SplicedBody body =
-      openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
+      holder_is_only_
+          ? openai::SplicedBody{{request_.body()}}
+          : openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
   write_upstream_head({.head = client_.head(),
                        .provider = provider(now),
                        .request_id = facts_.request_id,
                        .content_length = body.size(),
+                       .has_body = body.size() > 0 || client_.head().method == "POST",
                        .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
                        .rank = facts_.decision.rank},
                       loop_.head);
@@ -250,6 +253,9 @@ void Forwarding::report(Try& now, const Failure& failure) {
 }
 
 cluster::RetryDecision Forwarding::decide(const Failure& failure) {
+  if (holder_is_only_ && failure.outcome != Outcome::kStaleConnection) {
+    return {};
+  }
   const TimePoint now = loop_.loop.now();
   const auto next = cluster::eligible_targets(targets(), now, tried_, loop_.candidates);
   const TimePoint deadline = failure.outcome == Outcome::kTimeout ? TimePoint::max() : answer_due_;

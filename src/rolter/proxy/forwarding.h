@@ -36,6 +36,16 @@ class Forwarding {
   Forwarding(LoopState& loop, http::ServerConnection& client, const GatewayState& state,
              const Route& route, ParsedRequest& request, RequestFacts& facts);
 
+  enum class Holder : std::uint8_t {
+    kPreferred,  // if it is eligible; any other will do
+    kOnly,       // nobody else can answer, and the body goes there as it is
+  };
+  /// Before run(): this target holds what the request refers to.
+  void goes_to(std::size_t target, Holder how) {
+    holder_ = target;
+    holder_is_only_ = how == Holder::kOnly;
+  }
+
   /// An error means that nothing has been sent to the client, which is to be told.
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> run();
 
@@ -65,6 +75,9 @@ class Forwarding {
 
   [[nodiscard]] std::expected<Try, NoTarget> choose();
   [[nodiscard]] std::expected<Try, NoTarget> choose_now();
+  [[nodiscard]] std::optional<Try> choose_holder(TimePoint now);
+  void take(const Try& chosen);
+  void remember_answer(const Try& now, const AnswerRelay& relay);
   [[nodiscard]] http::Task<std::expected<Try, NoTarget>> choose_after_waiting();
   [[nodiscard]] TimePoint next_return() const;
   [[nodiscard]] OwnError no_target(NoTarget why);
@@ -118,7 +131,9 @@ class Forwarding {
   bool committed_ = false;
   bool fresh_only_ = false;               // no pooled connection any more
   std::optional<TimePoint> waits_until_;  // in the queue, however often it gets there
-  bool may_cool_ = true;                  // one request cools at most one target
+  std::optional<std::size_t> holder_;     // a target; see goes_to()
+  bool holder_is_only_ = false;
+  bool may_cool_ = true;  // one request cools at most one target
   bool route_is_out_ = false;
 };
 

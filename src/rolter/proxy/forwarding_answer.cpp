@@ -37,7 +37,9 @@ std::unique_ptr<openai::AnswerObserver> observer_for(const http::ResponseHead& h
 http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& now) {
   const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
   const http::ResponseHead& head = now.connection->head();
-  AnswerRelay relay(client_, *now.connection, observer_for(head, request_.endpoint()));
+  // What an answer has cost was counted when it was given.
+  AnswerRelay relay(client_, *now.connection,
+                    holder_is_only_ ? nullptr : observer_for(head, request_.endpoint()));
   if (client_.head().minor_version == 0 && head.framing == http::Framing::kChunked) {
     relay.strip_framing();
   }
@@ -79,6 +81,17 @@ Forwarding::Failure Forwarding::judge(const Try& now, const AnswerRelay& relay) 
   return verdict;
 }
 
+void Forwarding::remember_answer(const Try& now, const AnswerRelay& relay) {
+  if (request_.endpoint() != openai::Endpoint::kResponses || holder_is_only_ ||
+      !is_still_served(now)) {
+    return;
+  }
+  if (const std::string_view id = stored_answer_id(relay.held()); !id.empty()) {
+    loop_.shared.stored_answers.remember(id, targets().targets[now.target].replica->slot(),
+                                         loop_.loop.now());
+  }
+}
+
 http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure verdict) {
   const http::ResponseHead& head = now.connection->head();
   const bool until_close =
@@ -106,6 +119,7 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
     now.record = {};  // an error's prompt has not been computed
   }
   std::vector<TokenId>().swap(token_ids_);
+  remember_answer(now, relay);
   patience_.arm(state_.config.timeouts.idle);
   Result<void> done = co_await relay.commit(loop_.head);
   client_.release_request();

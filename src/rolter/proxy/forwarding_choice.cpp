@@ -16,6 +16,12 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose() {
 
 std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
   const TimePoint now = loop_.loop.now();
+  if (auto holder = choose_holder(now)) {
+    return std::move(*holder);
+  }
+  if (holder_is_only_) {
+    return std::unexpected(NoTarget::kAtCap);
+  }
   std::vector<std::size_t> passed_over = tried_;
   while (true) {
     const auto availability =
@@ -43,9 +49,7 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
         targets().targets[chosen.target],
         fail_open ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
     if (chosen.attempt.holds()) {
-      tried_.push_back(chosen.target);
-      facts_.target = chosen.target;
-      facts_.target_label = targets().targets[chosen.target].label;
+      take(chosen);
       return chosen;
     }
     // Another loop took its last place in between.
@@ -84,6 +88,34 @@ Forwarding::choose_after_waiting() {
       co_return std::unexpected(NoTarget::kQueueTimedOut);
     }
   }
+}
+
+void Forwarding::take(const Try& chosen) {
+  tried_.push_back(chosen.target);
+  facts_.target = chosen.target;
+  facts_.target_label = targets().targets[chosen.target].label;
+}
+
+/// The one that may answer alone is asked whatever its state; another only at its best.
+std::optional<Forwarding::Try> Forwarding::choose_holder(TimePoint now) {
+  if (!holder_ || (!holder_is_only_ && !tried_.empty())) {
+    return std::nullopt;
+  }
+  const cluster::RouteTarget& target = targets().targets[*holder_];
+  const bool eligible = target.replica->eligible(now) && !target.replica->drained();
+  if (!holder_is_only_ && !eligible) {
+    return std::nullopt;
+  }
+  Try chosen;
+  chosen.target = *holder_;
+  chosen.attempt = cluster::Attempt::begin(
+      target, holder_is_only_ ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
+  if (!chosen.attempt.holds()) {
+    return std::nullopt;
+  }
+  facts_.decision = {.target = chosen.target, .reason = balance::Reason::kSession};
+  take(chosen);
+  return chosen;
 }
 
 /// The end of a cooldown is the one return of a target that nobody announces.

@@ -29,7 +29,7 @@ balance::PickInput Forwarding::pick_input() {
 }
 
 void Forwarding::remember(Try& now) {
-  if (!is_still_served(now)) {
+  if (holder_is_only_ || !is_still_served(now)) {
     return;
   }
   const auto& target = targets().targets[now.target];

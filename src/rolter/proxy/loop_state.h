@@ -17,6 +17,7 @@
 #include "rolter/proxy/decision_ring.h"
 #include "rolter/proxy/gateway_state.h"
 #include "rolter/proxy/recorder.h"
+#include "rolter/proxy/stored_answers.h"
 
 namespace rolter::proxy {
 
@@ -39,6 +40,7 @@ struct SharedState {
   cluster::RetryBudget retry_budget;
   std::vector<DecisionRing> decisions;      // by loop
   std::atomic<std::uint32_t> onlookers{0};  // pages that show decisions as they are made
+  StoredAnswers stored_answers;
   std::atomic<bool> draining{false};
   std::atomic<bool> ready{false};
   std::atomic<std::size_t> open_connections{0};

@@ -70,6 +70,14 @@ OwnError unknown_model(std::string_view model) {
                                  quoted(model))};
 }
 
+OwnError unknown_answer(std::string_view id) {
+  return {.status = 404,
+          .type = kInvalidRequest,
+          .code = "response_not_found",
+          .param = "response_id",
+          .message = fmt::format("no replica is known to hold the response {}", quoted(id))};
+}
+
 OwnError access_error(const Error& error) {
   if (error.kind == ErrorKind::kDenied) {
     return {.status = 403,

@@ -34,6 +34,8 @@ struct OwnError {
 [[nodiscard]] OwnError unknown_path(std::string_view path);
 [[nodiscard]] OwnError method_not_allowed(std::string_view allowed);
 [[nodiscard]] OwnError unknown_model(std::string_view model);
+/// No replica is known to hold an answer of that id.
+[[nodiscard]] OwnError unknown_answer(std::string_view id);
 [[nodiscard]] OwnError access_error(const Error& error);
 
 /// A limit of the virtual key.

@@ -146,6 +146,9 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
     }
     co_return co_await forward(state, *endpoint);
   }
+  if (const std::string_view id = stored_answer_of_path(facts_.path); !id.empty()) {
+    co_return co_await forward_to_holder(state, id);
+  }
   // Bodies of other requests are read and ignored, so that the next request is found.
   if (auto body = co_await client_.read_body(); !body) {
     co_return std::unexpected(body_error(body.error()));
@@ -168,17 +171,10 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
 http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState& state,
                                                              openai::Endpoint endpoint) {
   facts_.endpoint = endpoint;
-  const auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
+  auto caller = co_await identify(state);
   if (!caller) {
-    OwnError error = access_error(caller.error());
-    // A stranger may keep the connection, but not have us read much.
-    const http::RequestHead& head = client_.head();
-    error.closes_connection = head.framing == http::Framing::kChunked ||
-                              head.content_length > kMostReadOfStrangers ||
-                              !co_await client_.read_body();
-    co_return std::unexpected(std::move(error));
+    co_return std::unexpected(std::move(caller.error()));
   }
-  facts_.key_name = caller->name();
   const auto body = co_await client_.read_body();
   if (!body) {
     co_return std::unexpected(body_error(body.error()));
@@ -201,12 +197,7 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
   }
   loop_.shared.retry_budget.count_request(loop_.index);
   auto ended = co_await forward_by(state, *route, request);
-  if (facts_.usage) {
-    admission->settle(facts_.usage->prompt_tokens + facts_.usage->completion_tokens,
-                      loop_.loop.now());
-  } else if (!facts_.sent) {
-    admission->cancel();
-  }
+  settle(*admission);
   co_return ended;
 }
 
@@ -218,6 +209,9 @@ http::Task<std::expected<Ending, OwnError>> Session::forward_by(const GatewaySta
   for (const Route* route = &first;;) {
     facts_.route = route->index;
     Forwarding forwarding(loop_, client_, state, *route, request, facts_);
+    if (route == &first) {
+      prefer_holder(forwarding, state, *route, request.view().previous_response_id);
+    }
     auto ended = co_await forwarding.run();
     if (ended || !forwarding.route_is_out() || !route->fallback) {
       co_return ended;
@@ -227,6 +221,31 @@ http::Task<std::expected<Ending, OwnError>> Session::forward_by(const GatewaySta
     facts_.sent = false;  // to a target of this route
     facts_.target_label = {};
   }
+}
+
+void Session::settle(admission::Admission& admission) {
+  if (facts_.usage) {
+    admission.settle(facts_.usage->prompt_tokens + facts_.usage->completion_tokens,
+                     loop_.loop.now());
+  } else if (!facts_.sent) {
+    admission.cancel();
+  }
+}
+
+http::Task<std::expected<admission::Caller, OwnError>> Session::identify(
+    const GatewayState& state) {
+  const auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
+  if (!caller) {
+    OwnError error = access_error(caller.error());
+    // A stranger may keep the connection, but not have us read much.
+    const http::RequestHead& head = client_.head();
+    error.closes_connection = head.framing == http::Framing::kChunked ||
+                              head.content_length > kMostReadOfStrangers ||
+                              !co_await client_.read_body();
+    co_return std::unexpected(std::move(error));
+  }
+  facts_.key_name = caller->name();
+  co_return *caller;
 }
 
 std::expected<admission::Admission, OwnError> Session::admit(const admission::Caller& caller,

@@ -59,6 +59,13 @@ class Session {
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward_by(const GatewayState& state,
                                                                        const Route& first,
                                                                        ParsedRequest& request);
+  [[nodiscard]] http::Task<std::expected<admission::Caller, OwnError>> identify(
+      const GatewayState& state);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward_to_holder(
+      const GatewayState& state, std::string_view answer_id);
+  void prefer_holder(Forwarding& forwarding, const GatewayState& state, const Route& route,
+                     std::string_view answer_id) const;
+  void settle(admission::Admission& admission);
   [[nodiscard]] std::expected<admission::Admission, OwnError> admit(
       const admission::Caller& caller, const Route& route, const openai::RequestView& view);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> answer_locally(OwnAnswer answer);
