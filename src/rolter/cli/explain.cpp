@@ -14,6 +14,7 @@
 #include "rolter/cli/command.h"
 #include "rolter/cli/config_file.h"
 #include "rolter/proxy/state_builder.h"
+#include "rolter/proxy/tls_files.h"
 
 namespace rolter::cli {
 namespace {
@@ -47,7 +48,12 @@ int explain_cold(const ExplainOptions& options, config::Config config, std::stri
   runtime::SystemClock clock;
   telemetry::MetricsRegistry metrics(1, {}, {});
   proxy::StateBuilder builder(metrics, make_seeded_rng()());
-  const auto built = builder.build(std::move(config), clock.now());
+  auto tls = proxy::load_tls_files(config);
+  if (!tls) {
+    std::fprintf(stderr, "rolter: error: %s\n", tls.error().message.c_str());
+    return 1;
+  }
+  const auto built = builder.build(std::move(config), std::move(*tls), clock.now());
   const std::size_t length = body.size();
   body.append(openai::RequestParser::kPadding, '\0');
   admin::Explainer explainer(make_seeded_rng());

@@ -115,11 +115,11 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   committed_ = true;
   if (verdict.outcome == Outcome::kServed) {
     now.record.keep();
+    remember_answer(now, relay);
   } else {
     now.record = {};  // an error's prompt has not been computed
   }
   std::vector<TokenId>().swap(token_ids_);
-  remember_answer(now, relay);
   patience_.arm(state_.config.timeouts.idle);
   Result<void> done = co_await relay.commit(loop_.head);
   client_.release_request();

@@ -52,7 +52,7 @@ Gateway::Gateway(config::Config config, admin::Reload reload)
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }),
       feeds_(control_, logs_.app, loop_count(config)),
-      kv_events_(control_, clock_, logs_.app, block_index_),
+      kv_events_(control_, clock_, logs_.app, builder_.residency()->index),
       reload_(std::move(reload)) {
   const std::size_t loops = loop_count(config);
   auto tls = proxy::load_tls_files(config);

@@ -93,7 +93,6 @@ class Gateway {
   LoopThread control_;
   feeds::NameResolution resolution_;
   ControlFeeds feeds_;
-  kvcache::BlockIndex block_index_;
   KvEvents kv_events_;
   admin::Reload reload_;
   std::unique_ptr<admin::AdminServer> admin_;

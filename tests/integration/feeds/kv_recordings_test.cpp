@@ -8,6 +8,7 @@
 #include "rolter/kvcache/kv_event_decoder.h"
 #include "tests/fakes/recorded_messages.h"
 #include "tests/integration/feeds/kv_feed_fixture.h"
+#include "tests/support/test_data.h"
 
 namespace rolter::feeds {
 namespace {
@@ -51,7 +52,7 @@ const std::vector<std::string>& small_engine() {
 
 std::vector<std::vector<TokenId>> prompts() {
   std::vector<std::vector<TokenId>> all;
-  std::ifstream file(ROLTER_TEST_DATA "/vllm-0.32/prompts.txt");
+  std::ifstream file(rolter::test_data() / "vllm-0.32/prompts.txt");
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string label;

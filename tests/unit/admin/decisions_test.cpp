@@ -25,7 +25,7 @@ class DecisionsTest : public ::testing::Test {
     config.routes.emplace_back().model = "chat";
     config.routes[0].targets.push_back({.provider = 0, .model = "x"});
     shared_ = std::make_unique<proxy::SharedState>(
-        builder_.build(std::move(config), TimePoint{}).state, 2);
+        builder_.build(std::move(config), {.server = {}, .clients = {{}}}, TimePoint{}).state, 2);
   }
   void serve(std::size_t loop, const std::string& id, WallTime at) {
     proxy::RequestFacts facts;

@@ -28,7 +28,7 @@ class ExplainerTest : public ::testing::Test {
     route.targets = {{.provider = 0, .model = "x"},
                      {.provider = 1, .model = "x"},
                      {.provider = 2, .model = "x"}};
-    state_ = builder_.build(std::move(config), now_).state;
+    state_ = builder_.build(std::move(config), {.server = {}, .clients = {{}, {}, {}}}, now_).state;
   }
   std::expected<Explanation, Reply> explain(std::string body, std::string_view path = "") {
     const std::size_t length = body.size();

@@ -23,7 +23,7 @@ class TrafficTest : public ::testing::Test {
     config::Route& route = config.routes.emplace_back();
     route.model = "m";
     route.targets = {{.provider = 0, .model = "x"}, {.provider = 1, .model = "x"}};
-    state_ = builder_.build(std::move(config), now_).state;
+    state_ = builder_.build(std::move(config), {.server = {}, .clients = {{}, {}}}, now_).state;
   }
   telemetry::TargetCounters& counters(std::size_t target) {
     return state_->metrics->routes[0].targets[target]->on(0);

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/test_data.h"
+
 namespace rolter::feeds {
 namespace {
 
@@ -15,7 +17,7 @@ using testing::HasSubstr;
 
 /// The body of a recorded answer of a real engine.
 std::string recorded_body(const std::string& name) {
-  std::ifstream file(ROLTER_TEST_DATA "/vllm-0.32/http/" + name);
+  std::ifstream file(rolter::test_data() / "vllm-0.32/http" / name);
   std::stringstream text;
   text << file.rdbuf();
   const std::string all = text.str();
