@@ -144,10 +144,12 @@ class LivePage(unittest.TestCase):
         self.browser.run("document.getElementById('decisions').scrollIntoView()")
         self.shot("decisions")
         traffic.stop()
+        # A request is counted at its end, which its caller may see a moment before.
+        def total() -> int:
+            return int(metric_sum(fetch(self.admin + "/metrics"), "rolter_requests_total"))
+        until(lambda: self.fleet("requests_total") == f"{total():,}", "the total of /metrics")
+        self.assertGreater(total(), 20)
         metrics = fetch(self.admin + "/metrics")
-        total = int(metric_sum(metrics, "rolter_requests_total"))
-        self.assertGreater(total, 20)
-        until(lambda: self.fleet("requests_total") == f"{total:,}", "the total of /metrics")
         self.assertEqual(self.fleet("in_flight"), "0")
         cached = int(metric_sum(metrics, "rolter_cached_tokens_total"))
         self.assertEqual(self.fleet("cached_tokens_total"), f"{cached:,}")

@@ -20,7 +20,7 @@ class ActivatedGateway(Program):
     def __init__(self, rolter: str, config: Path, listener: socket.socket):
         script = f"exec 3<&{listener.fileno()}; export LISTEN_PID=$$ LISTEN_FDS=1; exec \"$@\""
         self._listener = listener
-        super().__init__(["sh", "-c", script, "sh", rolter, "serve", "-c", str(config)],
+        super().__init__(["bash", "-c", script, "sh", rolter, "serve", "-c", str(config)],
                          pass_fds=(listener.fileno(),))
         self.wait_for_line(re.compile("listening on"))
 
@@ -98,7 +98,7 @@ def test_sockets_meant_for_another_process_are_left_alone(rolter, config):
 def test_a_descriptor_that_does_not_listen_is_named(rolter, config):
     with socket.socket() as idle:
         script = f'exec 3<&{idle.fileno()}; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
-        done = subprocess.run(["sh", "-c", script, "sh", rolter, "serve", "-c", str(config)],
+        done = subprocess.run(["bash", "-c", script, "sh", rolter, "serve", "-c", str(config)],
                               pass_fds=(idle.fileno(),), capture_output=True, text=True, timeout=20,
                               check=False)
     assert done.returncode == 1
