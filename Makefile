@@ -58,7 +58,7 @@ test:
 	$(step) 'install what is missing' tools/install-deps build test
 	$(step) 'install the client libraries' tools/client-env
 	$(call built,dev)
-	$(step) 'all tests' $(ctest) --test-dir build/dev -LE soak
+	$(step) 'all tests' $(ctest) --test-dir build/dev -LE 'soak|bench'
 
 check: check-fast bench-smoke
 
@@ -92,13 +92,13 @@ fuzz:
 
 bench-smoke:
 	$(step) 'install what is missing' tools/install-deps build test bench
-	$(call built,dev)
+	$(call built,dev,rolter benches)
 	$(step) 'bench smoke' $(ctest) --test-dir build/dev -L bench
 
 bench:
 	$(step) 'install what is missing' tools/install-deps build test bench
 	$(call built,release,rolter)
-	$(call built,bench)
+	$(call built,bench,benches)
 	$(step) 'micro benchmarks' bench/micro build/bench
 	$(step) 'side by side' bench/side_by_side --rolter build/release/rolter --build build/bench
 

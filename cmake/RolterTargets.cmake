@@ -63,9 +63,11 @@ function(rolter_fuzz name)
 endfunction()
 
 # rolter_bench(kvcache SOURCES prefix_tree_bench.cpp LINK rolter_kvcache)
+# Built by the target `benches`, not with the tests: they belong to make check and make bench.
 function(rolter_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name}_bench ${ARG_SOURCES})
+  add_executable(${name}_bench EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  add_dependencies(benches ${name}_bench)
   target_link_libraries(${name}_bench PRIVATE ${ARG_LINK} benchmark::benchmark
                                               benchmark::benchmark_main)
   target_include_directories(${name}_bench PRIVATE ${CMAKE_SOURCE_DIR})
