@@ -20,7 +20,6 @@ constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].fallback_score",
     "routes[].shadow",
     "index",
-    "metrics_scrape",
 });
 
 /// Walks the document with two names for each place: `path` for people ("routes[0].weights") and
