@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "rolter/http/unread_request.h"
 #include "rolter/proxy/client_answer.h"
 #include "rolter/proxy/upstream_request.h"
 
@@ -45,17 +46,6 @@ Request request_of(const http::RequestHead& head, std::string_view body) {
     request.query.remove_prefix(1);
   }
   return request;
-}
-
-int status_of(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kTimeout:
-      return 408;
-    case ErrorKind::kLimitExceeded:
-      return 413;
-    default:
-      return 400;
-  }
 }
 
 bool is_worth_an_answer(const Error& error) {
@@ -139,7 +129,8 @@ http::Task<bool> AdminServer::serve_request(Session& session) {
   if (!head || !body) {
     const Error& error = head ? body.error() : head.error();
     if (is_worth_an_answer(error)) {
-      co_await send(session, refusal(status_of(error), "bad_request", error.message), false);
+      co_await send(session, refusal(http::status_of_unread(error), "bad_request", error.message),
+                    false);
       co_await connection.close_gently();
     }
     co_return false;

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "rolter/base/secret_text.h"
+
 namespace rolter::admission {
 
 struct Caller::Key {
@@ -16,18 +18,6 @@ struct Caller::Key {
 };
 
 namespace {
-
-/// Reads every byte whatever it finds; only the length may show.
-bool equal_in_constant_time(std::string_view left, std::string_view right) {
-  if (left.size() != right.size()) {
-    return false;
-  }
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
-  }
-  return difference == 0;
-}
 
 std::unexpected<Error> unauthenticated(std::string message) {
   return fail(ErrorKind::kUnauthenticated, std::move(message), ErrorSource::kClient);
@@ -95,7 +85,7 @@ std::uint64_t KeyRing::hash(std::string_view secret) const {
 const Caller::Key* KeyRing::find(std::string_view secret) const {
   const auto candidates = std::ranges::equal_range(keys_, hash(secret), {}, &Caller::Key::hash);
   for (const Caller::Key& key : candidates) {
-    if (equal_in_constant_time(secret, key.config.key.reveal())) {
+    if (equals_secret(secret, key.config.key.reveal())) {
       return &key;
     }
   }

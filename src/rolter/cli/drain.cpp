@@ -8,6 +8,7 @@
 
 #include "rolter/cli/admin_client.h"
 #include "rolter/cli/command.h"
+#include "rolter/cli/complain.h"
 #include "rolter/cli/config_file.h"
 #include "rolter/openai/error_body.h"
 
@@ -23,11 +24,6 @@ struct DrainOptions {
   bool wait = false;
   bool undo = false;
 };
-
-int complain(const std::string& message) {
-  std::fprintf(stderr, "rolter: error: %s\n", message.c_str());
-  return 1;
-}
 
 int drain(const DrainOptions& options) {
   std::optional<config::Config> config;

@@ -12,6 +12,7 @@
 #include "rolter/admin/explainer.h"
 #include "rolter/cli/admin_client.h"
 #include "rolter/cli/command.h"
+#include "rolter/cli/complain.h"
 #include "rolter/cli/config_file.h"
 #include "rolter/proxy/state_builder.h"
 #include "rolter/proxy/tls_files.h"
@@ -30,11 +31,6 @@ struct ExplainOptions {
   [[nodiscard]] bool wants_text() const { return text || (!json && ::isatty(STDOUT_FILENO) == 1); }
 };
 
-int complain(const std::string& message) {
-  std::fprintf(stderr, "rolter: error: %s\n", message.c_str());
-  return 1;
-}
-
 int show(std::string text) {
   if (!text.ends_with('\n')) {
     text += '\n';
@@ -50,8 +46,7 @@ int explain_cold(const ExplainOptions& options, config::Config config, std::stri
   proxy::StateBuilder builder(metrics, make_seeded_rng()());
   auto tls = proxy::load_tls_files(config);
   if (!tls) {
-    std::fprintf(stderr, "rolter: error: %s\n", tls.error().message.c_str());
-    return 1;
+    return complain(tls.error().message);
   }
   const auto built = builder.build(std::move(config), std::move(*tls), clock.now());
   const std::size_t length = body.size();

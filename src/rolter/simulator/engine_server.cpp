@@ -3,6 +3,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <utility>
 
+#include "rolter/http/unread_request.h"
 #include "rolter/simulator/handlers.h"
 
 namespace rolter::simulator {
@@ -11,17 +12,6 @@ namespace {
 constexpr std::size_t kMostConnections = 100'000;
 constexpr std::size_t kMostHeadBytes = std::size_t{16} << 20U;  // token ids may come in a header
 constexpr std::size_t kMostHeadFields = 256;
-
-int status_of(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kTimeout:
-      return 408;
-    case ErrorKind::kLimitExceeded:
-      return 413;
-    default:
-      return 400;
-  }
-}
 
 }  // namespace
 
@@ -123,7 +113,7 @@ http::Task<> EngineServer::refuse(http::ServerConnection& connection, Error erro
   }
   // uvicorn's words for what is not HTTP.
   const std::string text = "Invalid HTTP request received.";
-  const std::string answer = "HTTP/1.1 " + std::to_string(status_of(error)) +
+  const std::string answer = "HTTP/1.1 " + std::to_string(http::status_of_unread(error)) +
                              " Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\n"
                              "connection: close\r\ncontent-length: " +
                              std::to_string(text.size()) + "\r\n\r\n" + text;
