@@ -7,7 +7,7 @@ namespace rolter::feeds {
 namespace {
 
 /// Only the status counts.
-constexpr std::size_t kMostBodyBytes = std::size_t{64} * 1024;
+constexpr std::size_t kMostHealthBytes = std::size_t{64} * 1024;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ void HealthProbes::watch(std::vector<ProbedReplica> replicas, const config::Heal
         {.replica = replica,
          .source = std::move(probed.source),
          .path = probed.base_path + health.path,
-         .limits = {.timeout = health.timeout, .max_body_bytes = kMostBodyBytes},
+         .limits = {.timeout = health.timeout, .max_body_bytes = kMostHealthBytes},
          .interval = [replica] { return replica->probe_interval(); },
          .on_start = [] {},
          .on_answer =

@@ -10,7 +10,7 @@ namespace rolter::feeds {
 namespace {
 
 /// SGLang's /server_info holds all of its arguments and states: tens of kilobytes.
-constexpr std::size_t kMostBodyBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostAnswerBytes = std::size_t{1} << 20;
 constexpr Duration kTimeout = std::chrono::seconds{2};
 
 constexpr Duration kUntilKnown = std::chrono::seconds{1};
@@ -66,7 +66,7 @@ PollPlan KvDiscovery::plan_for(const AskedReplica& asked, Question question) {
   return {.replica = asked.replica,
           .source = asked.source,
           .path = asked.base_path + (sources ? "/kv_event_sources" : "/server_info"),
-          .limits = {.timeout = kTimeout, .max_body_bytes = kMostBodyBytes},
+          .limits = {.timeout = kTimeout, .max_body_bytes = kMostAnswerBytes},
           .interval =
               [known, question] {
                 return !known->by ? kUntilKnown : known->by == question ? kOnceKnown : kUnlikely;

@@ -11,7 +11,7 @@
 namespace rolter::feeds {
 namespace {
 
-constexpr std::size_t kMostBodyBytes = std::size_t{4} * 1024 * 1024;
+constexpr std::size_t kMostStatusBytes = std::size_t{4} * 1024 * 1024;
 
 /// A server slower than this is as good as gone.
 constexpr Duration kTimeout = std::chrono::seconds{2};
@@ -50,7 +50,7 @@ void LmcachePolls::watch(std::vector<LmcacheServer> servers) {
         {.replica = replica,
          .source = std::move(server.source),
          .path = settings.endpoint.base_path.empty() ? "/" : settings.endpoint.base_path,
-         .limits = {.timeout = kTimeout, .max_body_bytes = kMostBodyBytes},
+         .limits = {.timeout = kTimeout, .max_body_bytes = kMostStatusBytes},
          .interval = [refresh = settings.refresh] { return refresh; },
          .on_start = [] {},
          .on_answer =

@@ -13,7 +13,7 @@ namespace rolter::feeds {
 namespace {
 
 /// vLLM 0.32 sends 60 kB; per-rank histograms of a large deployment multiply that.
-constexpr std::size_t kMostBodyBytes = std::size_t{8} * 1024 * 1024;
+constexpr std::size_t kMostMetricsBytes = std::size_t{8} * 1024 * 1024;
 
 /// What is wrong with the answer; "" when its load can be read.
 std::string problem_of(const Result<GetAnswer>& answer, const cluster::EngineGauges& gauges) {
@@ -50,7 +50,7 @@ void MetricsScrape::watch(std::vector<ScrapedReplica> replicas,
     plans.push_back({.replica = replica,
                      .source = std::move(scraped.source),
                      .path = scraped.base_path + settings.path,
-                     .limits = {.timeout = settings.timeout, .max_body_bytes = kMostBodyBytes},
+                     .limits = {.timeout = settings.timeout, .max_body_bytes = kMostMetricsBytes},
                      .interval = [interval = settings.interval] { return interval; },
                      .on_start = [replica, sent_mark] { *sent_mark = replica->sent(); },
                      .on_answer =

@@ -38,21 +38,21 @@ void BlockTable::widen(std::size_t words) {
   words_ = words;
 }
 
-NodeId BlockTable::find(ChainKey key) const {
+BlockId BlockTable::find(ChainKey key) const {
   const std::size_t position = index_.find(tag_of(key), [&](const IndexSlot& slot) {
     return at(slot.node)[kKeyWord] == std::to_underlying(key);
   });
-  return position == Index::kNone ? kNoNode : index_[position].node;
+  return position == Index::kNone ? kNoBlock : index_[position].node;
 }
 
-NodeId BlockTable::find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth) {
+BlockId BlockTable::find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth) {
   const std::size_t position = index_.probe(tag_of(key), [&](const IndexSlot& slot) {
     return at(slot.node)[kKeyWord] == std::to_underlying(key);
   });
   if (!index_[position].vacant()) {
     return index_[position].node;
   }
-  const NodeId node = take_node();
+  const BlockId node = take_node();
   std::uint64_t* words = at(node);
   std::fill_n(words, kHeaderWords + words_, 0);
   words[kKeyWord] = std::to_underlying(key);
@@ -62,7 +62,7 @@ NodeId BlockTable::find_or_add(ChainKey key, ChainKey parent, std::uint32_t dept
   return node;
 }
 
-bool BlockTable::add_holder(NodeId node, HolderBit holder) {
+bool BlockTable::add_holder(BlockId node, HolderBit holder) {
   std::uint64_t* words = at(node);
   std::uint64_t& word = words[kHeaderWords + holder / 64];
   const std::uint64_t bit = std::uint64_t{1} << (holder % 64);
@@ -74,7 +74,7 @@ bool BlockTable::add_holder(NodeId node, HolderBit holder) {
   return true;
 }
 
-void BlockTable::remove_holder(NodeId node, HolderBit holder) {
+void BlockTable::remove_holder(BlockId node, HolderBit holder) {
   std::uint64_t* words = at(node);
   words[kHeaderWords + holder / 64] &= ~(std::uint64_t{1} << (holder % 64));
   if (static_cast<std::uint32_t>(--words[kDepthWord]) > 0) {
@@ -86,16 +86,16 @@ void BlockTable::remove_holder(NodeId node, HolderBit holder) {
   first_free_ = node;
 }
 
-NodeId BlockTable::take_node() {
-  if (first_free_ != kNoNode) {
-    const NodeId node = first_free_;
-    first_free_ = NodeId{static_cast<std::uint32_t>(at(node)[kKeyWord])};
+BlockId BlockTable::take_node() {
+  if (first_free_ != kNoBlock) {
+    const BlockId node = first_free_;
+    first_free_ = BlockId{static_cast<std::uint32_t>(at(node)[kKeyWord])};
     return node;
   }
   if (nodes_cut_ % kChunkNodes == 0) {
     chunks_.push_back(make_chunk(kChunkNodes * (kHeaderWords + words_)));
   }
-  return NodeId{nodes_cut_++};
+  return BlockId{nodes_cut_++};
 }
 
 }  // namespace rolter::kvcache

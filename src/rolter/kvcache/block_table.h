@@ -12,8 +12,8 @@
 namespace rolter::kvcache {
 
 /// A block's place in a BlockTable, good for as long as any stream holds the block.
-enum class NodeId : std::uint32_t {};
-inline constexpr NodeId kNoNode{0xffffffffU};
+enum class BlockId : std::uint32_t {};
+inline constexpr BlockId kNoBlock{0xffffffffU};
 
 /// A stream's bit in every block's set of holders: one per (replica, data-parallel rank).
 using HolderBit = std::uint32_t;
@@ -21,9 +21,9 @@ using HolderBit = std::uint32_t;
 /// The upper half of a chain key, and the node that has the whole of it.
 struct IndexSlot {
   std::uint32_t tag = 0;
-  NodeId node = kNoNode;
+  BlockId node = kNoBlock;
 
-  [[nodiscard]] bool vacant() const { return node == kNoNode; }
+  [[nodiscard]] bool vacant() const { return node == kNoBlock; }
   [[nodiscard]] std::uint32_t spread() const { return tag; }
 };
 
@@ -50,16 +50,16 @@ class BlockTable {
   /// Rebuilds every node for words * 64 holders, more than before. O(blocks).
   void widen(std::size_t words);
 
-  [[nodiscard]] NodeId find(ChainKey key) const;
+  [[nodiscard]] BlockId find(ChainKey key) const;
 
-  [[nodiscard]] ChainKey key(NodeId node) const { return ChainKey{at(node)[kKeyWord]}; }
-  [[nodiscard]] ChainKey parent(NodeId node) const { return ChainKey{at(node)[kParentWord]}; }
+  [[nodiscard]] ChainKey key(BlockId node) const { return ChainKey{at(node)[kKeyWord]}; }
+  [[nodiscard]] ChainKey parent(BlockId node) const { return ChainKey{at(node)[kParentWord]}; }
   /// Number of blocks before this one in its chain.
-  [[nodiscard]] std::uint32_t depth(NodeId node) const {
+  [[nodiscard]] std::uint32_t depth(BlockId node) const {
     return static_cast<std::uint32_t>(at(node)[kDepthWord] >> 32);
   }
-  [[nodiscard]] const std::uint64_t* holders(NodeId node) const { return at(node) + kHeaderWords; }
-  [[nodiscard]] bool holds(NodeId node, HolderBit holder) const {
+  [[nodiscard]] const std::uint64_t* holders(BlockId node) const { return at(node) + kHeaderWords; }
+  [[nodiscard]] bool holds(BlockId node, HolderBit holder) const {
     return ((holders(node)[holder / 64] >> (holder % 64)) & 1) != 0;
   }
 
@@ -70,13 +70,13 @@ class BlockTable {
 
   /// The node of `key`, new when there is none: it must get a holder before anything else happens.
   /// The index must have room for it.
-  NodeId find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth);
+  BlockId find_or_add(ChainKey key, ChainKey parent, std::uint32_t depth);
 
   /// False when the holder was there already.
-  bool add_holder(NodeId node, HolderBit holder);
+  bool add_holder(BlockId node, HolderBit holder);
 
   /// The holder must be there. Without its last holder a node is gone.
-  void remove_holder(NodeId node, HolderBit holder);
+  void remove_holder(BlockId node, HolderBit holder);
 
   /// For a walk along known keys, each step some keys ahead of the next: prefetch_slot(), then
   /// prefetch_node(), whose guess holders_guessed() confirms or corrects.
@@ -97,8 +97,8 @@ class BlockTable {
     if (guess == nullptr || guess[kKeyWord] == static_cast<std::uint64_t>(key)) [[likely]] {
       return guess == nullptr ? nullptr : guess + kHeaderWords;
     }
-    const NodeId node = find(key);
-    return node == kNoNode ? nullptr : holders(node);
+    const BlockId node = find(key);
+    return node == kNoBlock ? nullptr : holders(node);
   }
 
  private:
@@ -112,18 +112,18 @@ class BlockTable {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32);
   }
 
-  [[nodiscard]] std::uint64_t* at(NodeId node) const {
+  [[nodiscard]] std::uint64_t* at(BlockId node) const {
     const auto position = static_cast<std::size_t>(node);
     return chunks_[position / kChunkNodes].get() +
            (position % kChunkNodes) * (kHeaderWords + words_);
   }
-  NodeId take_node();
+  BlockId take_node();
 
   Index index_;
   std::vector<std::unique_ptr<std::uint64_t[]>> chunks_;
   std::size_t words_;
   std::uint32_t nodes_cut_ = 0;  // nodes ever cut from the chunks
-  NodeId first_free_ = kNoNode;
+  BlockId first_free_ = kNoBlock;
 };
 
 }  // namespace rolter::kvcache

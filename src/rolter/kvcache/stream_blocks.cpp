@@ -101,7 +101,7 @@ void StreamBlocks::learn_adapter(std::string_view name, TableWriter& writer) {
 }
 
 StreamBlocks::Base StreamBlocks::base_after(std::size_t position, const BlockTable& table) const {
-  const NodeId node = blocks_[position].node;
+  const BlockId node = blocks_[position].node;
   return {.key = table.key(node), .depth = table.depth(node) + 1};
 }
 
@@ -120,7 +120,7 @@ void StreamBlocks::place(const BlockStored& event, TableWriter& writer) {
   for (std::size_t i = 0; i < event.hashes.size(); ++i) {
     if (const std::size_t known = position_of(event.hashes[i]); known != blocks_.kNone) {
       park(event, 0, i);
-      const NodeId node = blocks_[known].node;
+      const BlockId node = blocks_[known].node;
       const Base base{.key = writer.table().parent(node), .depth = writer.table().depth(node)};
       counters_.conflicting_events += attach(event, i, base, writer) ? 0 : 1;
       return;
@@ -270,7 +270,7 @@ void StreamBlocks::remove_copy(std::size_t position, TableWriter& writer) {
 }
 
 void StreamBlocks::erase(std::size_t position, TableWriter& writer) {
-  const NodeId node = blocks_[position].node;
+  const BlockId node = blocks_[position].node;
   blocks_.erase(position);
   if (!aliases_.empty()) {
     if (const auto alias = aliases_.find(node); alias != aliases_.end()) {

@@ -65,14 +65,14 @@ class BlockListener {
 /// One block as one stream knows it: 16 bytes, 21 to 27 with the empty slots around it.
 struct EngineBlock {
   EngineHash hash{};
-  NodeId node = kNoNode;
+  BlockId node = kNoBlock;
   std::uint32_t copies : 8 = 0;  // physical copies announced and not removed, at most kMaxCopies
   std::uint32_t age : 24 = 0;    // when last stored, in ticks of the stream's own store clock
 
   static constexpr std::uint32_t kMaxCopies = 255;
   static constexpr std::uint32_t kMaxAge = (1U << 24) - 1;
 
-  [[nodiscard]] bool vacant() const { return node == kNoNode; }
+  [[nodiscard]] bool vacant() const { return node == kNoBlock; }
   [[nodiscard]] std::uint32_t spread() const { return spread_of(hash); }
   [[nodiscard]] static std::uint32_t spread_of(EngineHash hash) {
     auto value = static_cast<std::uint64_t>(hash);
@@ -149,7 +149,7 @@ class StreamBlocks {
   FlatTable<EngineBlock, FlatTableShape{.group = 64 / sizeof(EngineBlock)}> blocks_;
   // Further hashes of this stream with a key that one has already: engines before vLLM 0.16 do not
   // publish salts, so chains that differ only there look equal. Usually empty.
-  absl::flat_hash_map<NodeId, std::uint32_t> aliases_;
+  absl::flat_hash_map<BlockId, std::uint32_t> aliases_;
   ParkedBlocks parked_;
   GroupFilter groups_;
   std::atomic<std::uint32_t> block_size_;

@@ -13,7 +13,7 @@ namespace {
 struct Leaf {
   std::uint32_t age;
   std::uint32_t height;  // the deeper the block, the smaller
-  NodeId node;
+  BlockId node;
 
   friend auto operator<=>(const Leaf&, const Leaf&) = default;
 };
@@ -28,23 +28,23 @@ struct Family {
 
 std::vector<EngineHash> plan_eviction(std::span<const EngineBlock> blocks, const BlockTable& table,
                                       std::size_t count) {
-  absl::flat_hash_map<NodeId, Family> families;
+  absl::flat_hash_map<BlockId, Family> families;
   families.reserve(blocks.size());
   for (const EngineBlock& block : blocks) {
     if (!block.vacant()) {
       families.try_emplace(block.node, Family{.hash = block.hash, .age = block.age});
     }
   }
-  const auto family_of_parent = [&](NodeId node) {
-    const NodeId parent = table.find(table.parent(node));
-    return parent == kNoNode ? families.end() : families.find(parent);
+  const auto family_of_parent = [&](BlockId node) {
+    const BlockId parent = table.find(table.parent(node));
+    return parent == kNoBlock ? families.end() : families.find(parent);
   };
   for (const auto& [node, family] : families) {
     if (const auto parent = family_of_parent(node); parent != families.end()) {
       ++parent->second.children;
     }
   }
-  const auto leaf_at = [&](NodeId node, const Family& family) {
+  const auto leaf_at = [&](BlockId node, const Family& family) {
     return Leaf{.age = family.age, .height = ~table.depth(node), .node = node};
   };
   std::priority_queue<Leaf, std::vector<Leaf>, std::greater<>> leaves;
@@ -56,7 +56,7 @@ std::vector<EngineHash> plan_eviction(std::span<const EngineBlock> blocks, const
   std::vector<EngineHash> victims;
   victims.reserve(count);
   while (victims.size() < count && !leaves.empty()) {
-    const NodeId node = leaves.top().node;
+    const BlockId node = leaves.top().node;
     leaves.pop();
     victims.push_back(families.at(node).hash);
     const auto parent = family_of_parent(node);

@@ -36,18 +36,18 @@ class TableWriter {
   }
 
   struct Added {
-    NodeId node;
+    BlockId node;
     bool fresh;  // the holder did not have the block before
   };
   Added add(ChainKey key, ChainKey parent, std::uint32_t depth, HolderBit holder) {
     hold();
-    const NodeId node = table_.find_or_add(key, parent, depth);
+    const BlockId node = table_.find_or_add(key, parent, depth);
     const bool fresh = table_.add_holder(node, holder);
     count();
     return {node, fresh};
   }
 
-  void remove(NodeId node, HolderBit holder) {
+  void remove(BlockId node, HolderBit holder) {
     hold();
     table_.remove_holder(node, holder);
     count();

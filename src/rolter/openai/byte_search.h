@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace rolter::openai {
+
+/// Of UTF-8; engines accept it before a body.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// Eight bytes at once, the first in the lowest bits.
 [[nodiscard]] inline std::uint64_t load_word(const char* from) {

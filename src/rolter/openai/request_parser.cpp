@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "rolter/openai/byte_search.h"
 #include "rolter/openai/form_request.h"
 #include "rolter/openai/json_document.h"
 #include "rolter/openai/json_members.h"
@@ -19,7 +20,6 @@ namespace {
 using Token = JsonDocument::Token;
 
 constexpr std::size_t kKeptBytes = JsonDocument::kKeptBytes;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 enum class StreamOption : std::uint8_t { kIncludeUsage, kCount };
 

@@ -2,13 +2,13 @@
 #include <string>
 
 #include "rolter/openai/answer_reader.h"
+#include "rolter/openai/byte_search.h"
 #include "rolter/openai/sse_lines.h"
 #include "rolter/openai/stream_observer.h"
 
 namespace rolter::openai {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kData = "data";
 constexpr std::string_view kDone = "[DONE]";
 
