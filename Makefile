@@ -70,8 +70,8 @@ check-fast:
 
 lint:
 	$(step) 'install what is missing' tools/install-deps build test check
-	$(step) 'configure dev' cmake --preset dev --log-level=NOTICE
-	$(step) 'lint' tools/lint build/dev --budget $(LINT_SECONDS)
+	$(step) 'configure lint' cmake --preset lint --log-level=NOTICE
+	$(step) 'lint' tools/lint build/lint --budget $(LINT_SECONDS)
 
 # The whole of src/ takes longer than CI has; clean results are kept, the newest changes go first.
 lint-some:

@@ -1,3 +1,12 @@
+# Sources of one target are compiled several at a time: headers and templates that they share are then
+# parsed and made once, a third of a build from nothing. So names in anonymous namespaces are told
+# apart within a folder. ROLTER_UNITY=OFF compiles each by itself, which is quicker after a change
+# of one and is what clang-tidy reads.
+option(ROLTER_UNITY "Compile the sources of a target several at a time" ON)
+function(rolter_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${ROLTER_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
 # rolter_library(config SOURCES a.cpp b.cpp LINK rolter_base absl::...)
 # One static library per folder of src/rolter, named rolter_<folder>. ASIO: most of its sources
 # include Asio.
@@ -6,6 +15,7 @@ function(rolter_library name)
   if(ARG_SOURCES)
     add_library(rolter_${name} STATIC ${ARG_SOURCES})
     target_link_libraries(rolter_${name} PUBLIC rolter_options ${ARG_LINK})
+    rolter_compile_together(rolter_${name})
     if(ARG_ASIO)
       rolter_use_precompiled(rolter_${name} asio)
     else()
@@ -26,6 +36,7 @@ function(rolter_test name)
   target_link_libraries(${target} PRIVATE ${ARG_LINK} rolter_test_data GTest::gmock GTest::gtest
                                           GTest::gtest_main)
   rolter_use_precompiled(${target} test)
+  rolter_compile_together(${target})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   add_test(NAME ${ARG_LABEL}/${name} COMMAND ${target})
   # What the sanitizer runs need, and no more: `make asan`, `make tsan`.

@@ -16,7 +16,7 @@ namespace {
 using fakes::EventPublisher;
 using kvcache::StreamState;
 
-constexpr std::uint32_t kBlockSize = 32;
+constexpr std::uint32_t kRecordedBlockSize = 32;
 
 /// The payloads of these recordings, in order.
 std::vector<std::string> payloads(const std::vector<std::string>& names) {
@@ -80,8 +80,8 @@ class KvRecordings : public KvFeedTest {
     for (const auto& prompt : prompts()) {
       for (const char* salt : {"", "tenant-a", "tenant-b"}) {
         const kvcache::PromptExtras extras{.adapter = {}, .cache_salt = salt};
-        EXPECT_EQ(resident(prompt, kBlockSize, extras),
-                  fakes::resident(oracle, stream, prompt, kBlockSize, extras));
+        EXPECT_EQ(resident(prompt, kRecordedBlockSize, extras),
+                  fakes::resident(oracle, stream, prompt, kRecordedBlockSize, extras));
       }
     }
   }

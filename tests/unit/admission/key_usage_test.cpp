@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-TimePoint at(std::int64_t secs) {
+TimePoint at_second(std::int64_t secs) {
   return TimePoint{seconds{secs}};
 }
 
@@ -25,7 +25,7 @@ struct Usage {
 
   [[nodiscard]] std::expected<Admission, Refused> admit(std::int64_t secs,
                                                         std::uint64_t tokens = 0) const {
-    return usage->admit(limits, tokens, at(secs));
+    return usage->admit(limits, tokens, at_second(secs));
   }
 };
 
@@ -106,7 +106,7 @@ TEST(KeyUsage, a_settled_request_counts_what_it_really_used_from_then_on) {
   const Usage key{{.tokens_per_minute = 100}};
   {
     auto one = key.admit(1, 90);
-    one->settle(30, at(50));
+    one->settle(30, at_second(50));
   }
   EXPECT_FALSE(key.admit(51, 71));
   EXPECT_TRUE(key.admit(51, 70));
@@ -124,9 +124,9 @@ TEST(KeyUsage, a_request_that_used_nothing_gives_everything_back) {
 
 TEST(KeyUsage, more_tokens_than_foreseen_keep_the_next_requests_out) {
   const Usage key{{.tokens_per_minute = 100}};
-  key.admit(1, 10)->settle(150, at(2));
+  key.admit(1, 10)->settle(150, at_second(2));
   EXPECT_FALSE(key.admit(3, 1));
-  EXPECT_EQ(key.usage->status(key.limits, at(3)).tokens.remaining, 0U);
+  EXPECT_EQ(key.usage->status(key.limits, at_second(3)).tokens.remaining, 0U);
   EXPECT_TRUE(key.admit(63, 1));
 }
 
@@ -146,7 +146,7 @@ TEST(KeyUsage, one_limit_reached_takes_nothing_from_the_others) {
   const Usage narrow{{.requests_per_minute = 10, .max_in_flight = 1}, key.usage};
   const auto running = narrow.admit(1);
   EXPECT_FALSE(narrow.admit(1));
-  const KeyStatus status = key.usage->status(key.limits, at(1));
+  const KeyStatus status = key.usage->status(key.limits, at_second(1));
   EXPECT_EQ(status.requests.remaining, 9U);
   EXPECT_EQ(status.tokens.remaining, 100U);
   EXPECT_EQ(key.usage->in_flight(), 1U);
@@ -161,9 +161,9 @@ TEST(KeyUsage, a_request_the_gateway_refused_itself_is_taken_back) {
 
 TEST(KeyUsage, the_status_tells_limit_rest_and_reset) {
   const Usage key{{.requests_per_minute = 5, .tokens_per_minute = 100}};
-  key.admit(10, 40)->settle(25, at(12));
+  key.admit(10, 40)->settle(25, at_second(12));
   const auto running = key.admit(20, 30);
-  const KeyStatus status = key.usage->status(key.limits, at(30));
+  const KeyStatus status = key.usage->status(key.limits, at_second(30));
   EXPECT_EQ(status.requests.limit, 5U);
   EXPECT_EQ(status.requests.remaining, 3U);
   EXPECT_EQ(status.requests.reset, seconds{51});
@@ -205,7 +205,7 @@ TEST(KeyUsage, threads_together_never_pass_a_limit) {
   EXPECT_LE(most, 3);
   EXPECT_EQ(admitted, 500);
   EXPECT_EQ(key.usage->in_flight(), 0U);
-  EXPECT_EQ(key.usage->status(key.limits, at(1)).tokens.remaining, 40U);
+  EXPECT_EQ(key.usage->status(key.limits, at_second(1)).tokens.remaining, 40U);
 }
 
 }  // namespace

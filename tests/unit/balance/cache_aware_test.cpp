@@ -13,8 +13,6 @@
 namespace rolter::balance {
 namespace {
 
-const std::string kPrompt(100, 'p');
-
 class CacheAwareTest : public ::testing::Test {
  protected:
   static RoutePrefixes one_tree(std::size_t targets,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "rolter/base/random.h"
 
 namespace rolter::balance {
+
+/// A prompt of a hundred bytes, so that lengths are percentages.
+inline const std::string kPrompt(100, 'p');
 
 /// Candidates of a route with `count` idle targets, target i being replica i.
 [[nodiscard]] inline std::vector<Candidate> idle_targets(std::size_t count) {

@@ -17,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const std::string kPrompt(100, 'p');
-
 class PipelineTest : public ::testing::Test {
  protected:
   Pipeline make(const config::RouteWeights& weights) {

@@ -1,4 +1,5 @@
 #include "rolter/cluster/attempt.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +14,6 @@ namespace rolter::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-
-const TimePoint kStart{1h};
 
 RouteTarget target_with_cap(std::uint32_t cap, const ReplicaSettings& settings = {}) {
   RouteTarget target;

@@ -1,4 +1,5 @@
 #include "rolter/cluster/breaker.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using State = Breaker::State;
 
-const TimePoint kStart{1h};
 constexpr config::Breaker kOn{.enabled = true, .failure_threshold = 3, .open = 30s};
 
 Breaker opened_at(TimePoint now) {

@@ -1,4 +1,5 @@
 #include "rolter/cluster/cluster_view.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +11,6 @@ namespace rolter::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-
-const TimePoint kStart{1h};
 
 /// A route of three targets at three replicas.
 class EligibleTargets : public testing::Test {

@@ -1,4 +1,5 @@
 #include "rolter/cluster/cooldown.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using Cause = Cooldown::Cause;
 
-const TimePoint kStart{1h};
 constexpr config::Cooldown kDefaults{};
 constexpr config::Cooldown kOff{.base = 0ms, .max = 300'000ms};
 

@@ -1,4 +1,5 @@
 #include "rolter/cluster/replica_registry.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +12,6 @@ namespace rolter::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-
-const TimePoint kStart{1h};
 
 /// One route "m" over providers given as "name:port".
 config::Config config_of(const std::vector<std::pair<std::string, int>>& providers) {

@@ -1,4 +1,5 @@
 #include "rolter/cluster/replica.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +12,6 @@ namespace rolter::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-
-const TimePoint kStart{1h};
 
 ReplicaSettings with_breaker() {
   ReplicaSettings settings;

@@ -1,4 +1,5 @@
 #include "rolter/cluster/retry_policy.h"
+#include "tests/unit/cluster/start.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,6 @@ namespace rolter::cluster {
 namespace {
 
 using namespace std::chrono_literals;
-
-const TimePoint kStart{1h};
 
 class RetryPolicyTest : public testing::Test {
  protected:

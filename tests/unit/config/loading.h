@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,17 @@ inline std::string with_line(std::size_t number, std::string_view line) {
     at = end + 1;
   }
   return out;
+}
+
+/// What stands in one line of kSmall, and the one error that it makes.
+struct LineFault {
+  std::size_t line;
+  std::string toml;
+  std::string error;
+};
+
+inline void PrintTo(const LineFault& fault, std::ostream* out) {
+  *out << fault.toml;
 }
 
 }  // namespace rolter::config

@@ -54,16 +54,16 @@ TEST(Secrets, the_authorization_header_is_set_once) {
                           "sets this header already; give one of the two"));
 }
 
-struct Fault {
+struct SecretLines {
   std::string lines;  // of a provider, from line 4 on
   std::string error;
 };
 
-void PrintTo(const Fault& fault, std::ostream* out) {
+void PrintTo(const SecretLines& fault, std::ostream* out) {
   *out << fault.lines;
 }
 
-class SecretFault : public testing::TestWithParam<Fault> {};
+class SecretFault : public testing::TestWithParam<SecretLines> {};
 
 TEST_P(SecretFault, is_reported_without_the_secret) {
   const Variables variables = {{"EMPTY", ""}, {"KEY", "sk-1"}, {"LINES", "sk-1\n"}};
@@ -73,36 +73,45 @@ TEST_P(SecretFault, is_reported_without_the_secret) {
 INSTANTIATE_TEST_SUITE_P(
     Secrets, SecretFault,
     testing::Values(
-        Fault{"api_key_env = \"NOT_SET\"",
-              "rolter.toml:4:15: error: providers[0].api_key_env: environment variable NOT_SET is "
-              "not set"},
-        Fault{"api_key_env = \"EMPTY\"",
-              "rolter.toml:4:15: error: providers[0].api_key_env: environment variable EMPTY is "
-              "empty"},
-        Fault{"api_key_env = \"LINES\"",
-              "rolter.toml:4:15: error: providers[0].api_key_env: environment variable LINES holds "
-              "a control character, such as a line end"},
-        Fault{"api_key_env = \"sk-live-1234\"",
-              "rolter.toml:4:15: error: providers[0].api_key_env: not the name of an environment "
-              "variable (letters, digits and _)"},
-        Fault{"api_key_env = \"sk_live_1234\"",
-              "rolter.toml:4:15: error: providers[0].api_key_env: the environment variable named "
-              "here is not set"},
-        Fault{"api_key = \"${NOT_SET}\"",
-              "rolter.toml:4:11: error: providers[0].api_key: environment variable NOT_SET is not "
-              "set"},
-        Fault{"api_key = \"\"", "rolter.toml:4:11: error: providers[0].api_key: must not be empty"},
-        Fault{"api_key = \"${EMPTY}\"",
-              "rolter.toml:4:11: error: providers[0].api_key: must not be empty"},
-        Fault{"api_key = \"${KEY\"",
-              "rolter.toml:4:11: error: providers[0].api_key: \"${\" without \"}\"; write $${ for "
-              "a literal ${"},
-        Fault{"api_key = 1234",
-              "rolter.toml:4:11: error: providers[0].api_key: must be a string, but is a whole "
-              "number; write it in quotes"},
-        Fault{"api_key = \"sk-1\"\napi_key_env = \"KEY\"",
-              "rolter.toml:5:15: error: providers[0].api_key_env: give either api_key or "
-              "api_key_env, not both"}));
+        SecretLines{
+            "api_key_env = \"NOT_SET\"",
+            "rolter.toml:4:15: error: providers[0].api_key_env: environment variable NOT_SET is "
+            "not set"},
+        SecretLines{
+            "api_key_env = \"EMPTY\"",
+            "rolter.toml:4:15: error: providers[0].api_key_env: environment variable EMPTY is "
+            "empty"},
+        SecretLines{
+            "api_key_env = \"LINES\"",
+            "rolter.toml:4:15: error: providers[0].api_key_env: environment variable LINES holds "
+            "a control character, such as a line end"},
+        SecretLines{
+            "api_key_env = \"sk-live-1234\"",
+            "rolter.toml:4:15: error: providers[0].api_key_env: not the name of an environment "
+            "variable (letters, digits and _)"},
+        SecretLines{
+            "api_key_env = \"sk_live_1234\"",
+            "rolter.toml:4:15: error: providers[0].api_key_env: the environment variable named "
+            "here is not set"},
+        SecretLines{
+            "api_key = \"${NOT_SET}\"",
+            "rolter.toml:4:11: error: providers[0].api_key: environment variable NOT_SET is not "
+            "set"},
+        SecretLines{"api_key = \"\"",
+                    "rolter.toml:4:11: error: providers[0].api_key: must not be empty"},
+        SecretLines{"api_key = \"${EMPTY}\"",
+                    "rolter.toml:4:11: error: providers[0].api_key: must not be empty"},
+        SecretLines{
+            "api_key = \"${KEY\"",
+            "rolter.toml:4:11: error: providers[0].api_key: \"${\" without \"}\"; write $${ for "
+            "a literal ${"},
+        SecretLines{
+            "api_key = 1234",
+            "rolter.toml:4:11: error: providers[0].api_key: must be a string, but is a whole "
+            "number; write it in quotes"},
+        SecretLines{"api_key = \"sk-1\"\napi_key_env = \"KEY\"",
+                    "rolter.toml:5:15: error: providers[0].api_key_env: give either api_key or "
+                    "api_key_env, not both"}));
 
 TEST(Secrets, a_virtual_key_without_its_key_is_no_key) {
   EXPECT_THAT(errors(kSmall + "[[virtual_keys]]\nname = \"a\"\n"),
