@@ -30,9 +30,8 @@ set(std_headers
     <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view>
     <tuple> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
 set(asio_headers
-    <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/basic_stream_socket.hpp>
-    <boost/asio/basic_waitable_timer.hpp> <boost/asio/buffer.hpp> <boost/asio/co_spawn.hpp>
-    <boost/asio/deferred.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp>
-    <boost/asio/post.hpp>)
+    <boost/asio/as_tuple.hpp> <boost/asio/basic_stream_socket.hpp>
+    <boost/asio/basic_waitable_timer.hpp> <boost/asio/buffer.hpp> <boost/asio/deferred.hpp>
+    <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp> <boost/asio/post.hpp>)
 rolter_precompiled(std HEADERS ${std_headers})
 rolter_precompiled(asio HEADERS ${std_headers} ${asio_headers})

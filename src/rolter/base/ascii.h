@@ -1,6 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace rolter {
@@ -21,6 +25,12 @@ namespace rolter {
   constexpr std::string_view kBlanks = " \t";
   text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+inline void append_decimal(std::string& out, std::uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out.append(digits.data(), end);
 }
 
 }  // namespace rolter

@@ -1,9 +1,9 @@
 #include "rolter/http/head_parser.h"
 
 #include <algorithm>
-#include <boost/asio/buffer.hpp>
-#include <boost/beast/http/basic_parser.hpp>
-#include <limits>
+#include <array>
+#include <charconv>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -12,119 +12,159 @@
 namespace rolter::http {
 namespace {
 
-namespace beast_http = boost::beast::http;
-using BeastError = boost::beast::error_code;
-using BeastView = boost::beast::string_view;
+using ByteSet = std::array<bool, 256>;
 
-std::string_view view(BeastView text) {
-  return {text.data(), text.size()};
+template <typename Belongs>
+consteval ByteSet bytes_that(Belongs belongs) {
+  ByteSet set{};
+  for (int byte = 0; byte < 256; ++byte) {
+    set[static_cast<std::size_t>(byte)] = belongs(byte);
+  }
+  return set;
 }
 
-/// Beast's parser without Beast's containers: fields go into our flat list as views.
-template <bool kIsRequest, typename Head>
-class FlatParser final : public beast_http::basic_parser<kIsRequest> {
- public:
-  FlatParser(Head& head, const HeadLimits& limits) : head_(head), limits_(limits) {
-    this->header_limit(std::numeric_limits<std::uint32_t>::max());
-    this->body_limit(boost::none);
-  }
+/// Of a method or field name (RFC 9110, section 5.6.2).
+constexpr ByteSet kToken = bytes_that([](int byte) {
+  const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+  const bool digit = byte >= '0' && byte <= '9';
+  return letter || digit ||
+         (byte < 128 && std::string_view("!#$%&'*+-.^_`|~").contains(static_cast<char>(byte)));
+});
 
-  [[nodiscard]] bool too_many_fields() const { return too_many_fields_; }
-  [[nodiscard]] std::size_t transfer_encodings() const { return transfer_encodings_; }
+/// Of a field's value or a reason: no control character but the tab (RFC 9110, section 5.5).
+constexpr ByteSet kText =
+    bytes_that([](int byte) { return byte == '\t' || (byte >= 0x20 && byte != 0x7f); });
 
- private:
-  void on_request_impl(beast_http::verb /*verb*/, BeastView method, BeastView target, int version,
-                       BeastError& /*ec*/) override {
-    if constexpr (kIsRequest) {
-      head_.minor_version = version % 10;
-      head_.method = view(method);
-      head_.target = view(target);
-    }
-  }
-  void on_response_impl(int code, BeastView reason, int version, BeastError& /*ec*/) override {
-    if constexpr (!kIsRequest) {
-      head_.minor_version = version % 10;
-      head_.status = code;
-      head_.reason = view(reason);
-    }
-  }
-  void on_field_impl(beast_http::field field, BeastView name, BeastView value,
-                     BeastError& ec) override {
-    if (head_.fields.size() >= limits_.max_fields) {
-      too_many_fields_ = true;
-      ec = beast_http::error::header_limit;
-      return;
-    }
-    if (field == beast_http::field::transfer_encoding) {
-      ++transfer_encodings_;
-    }
-    head_.fields.add(view(name), view(value));
-  }
-  void on_header_impl(BeastError& /*ec*/) override {}
-  void on_body_init_impl(const boost::optional<std::uint64_t>& /*length*/,
-                         BeastError& /*ec*/) override {}
-  std::size_t on_body_impl(BeastView /*body*/, BeastError& /*ec*/) override { return 0; }
-  void on_chunk_header_impl(std::uint64_t /*size*/, BeastView /*extensions*/,
-                            BeastError& /*ec*/) override {}
-  std::size_t on_chunk_body_impl(std::uint64_t /*remain*/, BeastView /*body*/,
-                                 BeastError& /*ec*/) override {
-    return 0;
-  }
-  void on_finish_impl(BeastError& /*ec*/) override {}
+/// A target is visible ASCII; anything else must be percent-encoded (RFC 9112, section 3.2).
+constexpr ByteSet kTarget = bytes_that([](int byte) { return byte > 0x20 && byte < 0x7f; });
 
-  Head& head_;
-  const HeadLimits& limits_;
-  bool too_many_fields_ = false;
-  std::size_t transfer_encodings_ = 0;
-};
+/// The first byte that is not in the set. There is one: a head ends with CRLF, which is in none.
+const char* pass(const char* at, const ByteSet& set) {
+  while (set[static_cast<unsigned char>(*at)]) {
+    ++at;
+  }
+  return at;
+}
 
-/// Offset of the first folded line's CRLF, if any.
-std::optional<std::size_t> find_fold(std::string_view bytes, std::size_t from) {
-  for (std::size_t at = bytes.find("\r\n", from); at != std::string_view::npos;
-       at = bytes.find("\r\n", at + 2)) {
-    if (at + 2 < bytes.size() && (bytes[at + 2] == ' ' || bytes[at + 2] == '\t')) {
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+bool is_line_end(const char* at) {
+  return at[0] == '\r' && at[1] == '\n';
+}
+
+std::unexpected<Error> malformed(std::string_view what) {
+  return fail(ErrorKind::kProtocol, "malformed HTTP head: " + std::string(what));
+}
+
+bool is_delimited(std::span<const char> bytes) {
+  return std::string_view(bytes.data(), bytes.size()).ends_with("\r\n\r\n");
+}
+
+enum class Folds : std::uint8_t { kRefused, kUnfolded };
+
+/// The end of a value that begins at `at`: its CRLF. Folded lines become part of it, in place.
+Result<char*> find_value_end(char* at, Folds folds) {
+  while (true) {
+    at += pass(at, kText) - at;
+    if (!is_line_end(at)) {
+      return malformed("a field's value has a control character");
+    }
+    if (!is_blank(at[2])) {
       return at;
     }
+    if (folds == Folds::kRefused) {
+      return fail(ErrorKind::kProtocol, "folded header lines are not accepted");
+    }
+    at[0] = at[1] = ' ';
   }
-  return std::nullopt;
 }
 
-template <typename Parser>
-Result<void> run(Parser& parser, std::span<const char> bytes) {
-  BeastError ec;
-  parser.put(boost::asio::const_buffer(bytes.data(), bytes.size()), ec);
-  if (parser.too_many_fields()) {
-    return fail(ErrorKind::kLimitExceeded, "too many header fields");
-  }
-  // need_more: the head is whole, the body is ours to read.
-  if (ec && ec != beast_http::error::need_more) {
-    return fail(ErrorKind::kProtocol, "malformed HTTP head: " + ec.message());
-  }
-  if (!parser.is_header_done()) {
-    return fail(ErrorKind::kProtocol, "malformed HTTP head");
+/// Reads field lines up to the empty one.
+Result<void> read_fields(char* at, const HeadLimits& limits, Folds folds, Fields& fields) {
+  while (!is_line_end(at)) {
+    const char* const name = at;
+    at += pass(at, kToken) - at;
+    if (at == name || *at != ':') {
+      return malformed("a field's name is not a token followed by a colon");
+    }
+    const std::string_view name_text(name, at);
+    do {
+      ++at;
+    } while (is_blank(*at));
+    const auto end = find_value_end(at, folds);
+    if (!end) {
+      return std::unexpected(end.error());
+    }
+    if (fields.size() >= limits.max_fields) {
+      return fail(ErrorKind::kLimitExceeded, "too many header fields");
+    }
+    fields.add(name_text, trim_blanks({at, *end}));
+    at = *end + 2;
   }
   return {};
 }
 
-/// Exactly one Transfer-Encoding field that says "chunked" and nothing else: any other spelling is
-/// one that two readers may understand differently (request smuggling).
-Result<void> check_transfer_encoding(std::size_t count, const Fields& fields, int minor_version) {
-  if (count == 0) {
-    return {};
+/// 0 or 1 when `at` says HTTP/1.0 or HTTP/1.1, which are eight bytes.
+std::optional<int> minor_version_at(const char* at) {
+  constexpr std::string_view kVersion = "HTTP/1.";
+  if (std::strncmp(at, kVersion.data(), kVersion.size()) != 0 || (at[7] != '0' && at[7] != '1')) {
+    return std::nullopt;
   }
-  if (count > 1 || !iequals(fields.get("transfer-encoding"), "chunked") || minor_version == 0) {
+  return at[7] - '0';
+}
+
+/// The one Content-Length, if there is one. Repeated ones and lists are refused even when they
+/// agree: two readers need not (RFC 9112, section 6.3, allows either).
+Result<std::optional<std::uint64_t>> read_content_length(const Fields& fields) {
+  const std::size_t count = fields.count("content-length");
+  if (count == 0) {
+    return std::optional<std::uint64_t>{};
+  }
+  if (count > 1) {
+    return fail(ErrorKind::kProtocol, "repeated Content-Length");
+  }
+  const std::string_view digits = fields.get("content-length");
+  std::uint64_t length = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+  if (error != std::errc{} || end != digits.data() + digits.size()) {
+    return malformed("Content-Length is not a number of bytes");
+  }
+  return std::optional(length);
+}
+
+struct BodyFraming {
+  bool chunked = false;
+  std::optional<std::uint64_t> length;
+};
+
+/// Exactly one Transfer-Encoding field that says "chunked" and nothing else, and no length beside
+/// it: any other spelling is one that two readers may understand differently (request smuggling).
+Result<BodyFraming> read_framing(const Fields& fields, int minor_version) {
+  BodyFraming framing;
+  const auto length = read_content_length(fields);
+  if (!length) {
+    return std::unexpected(length.error());
+  }
+  framing.length = *length;
+  const std::size_t codings = fields.count("transfer-encoding");
+  framing.chunked = codings > 0;
+  if (codings > 1 || (framing.chunked && (!iequals(fields.get("transfer-encoding"), "chunked") ||
+                                          minor_version == 0))) {
     return fail(ErrorKind::kProtocol,
                 "unsupported Transfer-Encoding; send \"chunked\" or a length");
   }
-  return {};
+  if (framing.chunked && framing.length) {
+    return fail(ErrorKind::kProtocol, "both Content-Length and Transfer-Encoding");
+  }
+  return framing;
 }
 
-/// A target is visible ASCII; anything else must be percent-encoded (RFC 9112, section 3.2).
-bool has_unencoded(std::string_view target) {
-  return std::ranges::any_of(target, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte <= 0x20 || byte >= 0x7f;
-  });
+bool keeps_alive(const Fields& fields, int minor_version) {
+  return minor_version >= 1
+             ? !fields.lists("connection", "close")
+             : fields.lists("connection", "keep-alive") && !fields.lists("connection", "close");
 }
 
 /// The size of the head without its token-ids lines.
@@ -143,6 +183,51 @@ bool mentions_token_ids(std::string_view input) {
       std::search(input.begin(), input.end(), kTokenIdsField.begin(), kTokenIdsField.end(),
                   [](char a, char b) { return to_lower(a) == b; });
   return found != input.end();
+}
+
+/// Reads "METHOD target HTTP/1.1" and returns where the field lines begin.
+Result<char*> read_request_line(char* at, RequestHead& head) {
+  const char* const method_end = pass(at, kToken);
+  if (method_end == at || *method_end != ' ') {
+    return malformed("it does not begin with a method");
+  }
+  head.method = {at, method_end};
+  const char* const target = method_end + 1;
+  const char* const target_end = pass(target, kTarget);
+  if (target_end == target || *target_end != ' ') {
+    return fail(ErrorKind::kProtocol,
+                "the request target has characters that must be percent-encoded");
+  }
+  head.target = {target, target_end};
+  const auto version = minor_version_at(target_end + 1);
+  if (!version || !is_line_end(target_end + 9)) {
+    return malformed("it is not HTTP/1.0 or HTTP/1.1");
+  }
+  head.minor_version = *version;
+  return at + (target_end + 11 - at);
+}
+
+/// Reads "HTTP/1.1 200 OK" and returns where the field lines begin. The reason and the space before
+/// it may be missing.
+Result<char*> read_status_line(char* at, ResponseHead& head) {
+  const auto version = minor_version_at(at);
+  if (!version || at[8] != ' ') {
+    return malformed("it is not HTTP/1.0 or HTTP/1.1");
+  }
+  head.minor_version = *version;
+  const char* const status = at + 9;
+  const auto [end, error] = std::from_chars(status, status + 3, head.status);
+  if (error != std::errc{} || end != status + 3 || head.status < 100 ||
+      (*end != ' ' && *end != '\r')) {
+    return malformed("its status is not a number of three digits");
+  }
+  const char* const reason = *end == ' ' ? end + 1 : end;
+  const char* const line_end = pass(reason, kText);
+  if (!is_line_end(line_end)) {
+    return malformed("its reason has a control character");
+  }
+  head.reason = {reason, line_end};
+  return at + (line_end + 2 - at);
 }
 
 }  // namespace
@@ -165,37 +250,32 @@ Result<std::size_t> HeadFinder::find(std::string_view input, const HeadLimits& l
 Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
                                 RequestHead& head) {
   head.fields.clear();
-  if (find_fold({bytes.data(), bytes.size()}, 0)) {
-    return fail(ErrorKind::kProtocol, "folded header lines are not accepted");
+  if (!is_delimited(bytes)) {
+    return malformed("it does not end");
   }
-  FlatParser<true, RequestHead> parser(head, limits);
-  if (auto parsed = run(parser, bytes); !parsed) {
-    return parsed;
+  const auto first_field = read_request_line(bytes.data(), head);
+  if (!first_field) {
+    return std::unexpected(first_field.error());
   }
-  const Fields& fields = head.fields;
-  if (auto checked =
-          check_transfer_encoding(parser.transfer_encodings(), fields, head.minor_version);
-      !checked) {
-    return checked;
+  Fields& fields = head.fields;
+  if (auto read = read_fields(*first_field, limits, Folds::kRefused, fields); !read) {
+    return read;
+  }
+  const auto framing = read_framing(fields, head.minor_version);
+  if (!framing) {
+    return std::unexpected(framing.error());
   }
   const std::size_t hosts = fields.count("host");
   if (hosts > 1 || (hosts == 0 && head.minor_version >= 1)) {
     return fail(ErrorKind::kProtocol, "an HTTP/1.1 request needs exactly one Host field");
   }
-  if (fields.count("content-length") > 1) {
-    return fail(ErrorKind::kProtocol, "repeated Content-Length");
-  }
-  if (has_unencoded(head.target)) {
-    return fail(ErrorKind::kProtocol,
-                "the request target has characters that must be percent-encoded");
-  }
   if (counted_bytes(bytes.size(), fields) > limits.max_bytes) {
     return fail(ErrorKind::kLimitExceeded, "the request head is larger than max_head_bytes");
   }
-  head.keep_alive = parser.keep_alive();
+  head.keep_alive = keeps_alive(fields, head.minor_version);
   head.expects_continue = head.minor_version >= 1 && iequals(fields.get("expect"), "100-continue");
-  head.content_length = parser.content_length().value_or(0);
-  head.framing = parser.chunked()          ? Framing::kChunked
+  head.content_length = framing->length.value_or(0);
+  head.framing = framing->chunked          ? Framing::kChunked
                  : head.content_length > 0 ? Framing::kLength
                                            : Framing::kNone;
   return {};
@@ -204,32 +284,29 @@ Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
 Result<void> parse_response_head(std::span<char> bytes, const HeadLimits& limits,
                                  bool to_head_request, ResponseHead& head) {
   head.fields.clear();
-  std::optional<std::size_t> fold = find_fold({bytes.data(), bytes.size()}, 0);
-  while (fold) {
-    bytes[*fold] = ' ';
-    bytes[*fold + 1] = ' ';
-    fold = find_fold({bytes.data(), bytes.size()}, *fold + 2);
+  if (!is_delimited(bytes)) {
+    return malformed("it does not end");
   }
-  FlatParser<false, ResponseHead> parser(head, limits);
-  if (auto parsed = run(parser, bytes); !parsed) {
-    return parsed;
+  const auto first_field = read_status_line(bytes.data(), head);
+  if (!first_field) {
+    return std::unexpected(first_field.error());
   }
-  if (auto checked =
-          check_transfer_encoding(parser.transfer_encodings(), head.fields, head.minor_version);
-      !checked) {
-    return checked;
+  if (auto read = read_fields(*first_field, limits, Folds::kUnfolded, head.fields); !read) {
+    return read;
   }
-  head.content_length = parser.content_length().value_or(0);
+  const auto framing = read_framing(head.fields, head.minor_version);
+  if (!framing) {
+    return std::unexpected(framing.error());
+  }
+  head.content_length = framing->length.value_or(0);
   const bool bodiless =
       to_head_request || head.status < 200 || head.status == 204 || head.status == 304;
-  head.framing = bodiless                  ? Framing::kNone
-                 : parser.chunked()        ? Framing::kChunked
-                 : parser.content_length() ? Framing::kLength
-                                           : Framing::kUntilClose;
-  // Not parser.keep_alive(): it also wants a known length, which a bodiless answer does not need.
-  const bool says_close = head.fields.lists("connection", "close");
-  head.keep_alive = head.framing != Framing::kUntilClose && !says_close &&
-                    (head.minor_version >= 1 || head.fields.lists("connection", "keep-alive"));
+  head.framing = bodiless           ? Framing::kNone
+                 : framing->chunked ? Framing::kChunked
+                 : framing->length  ? Framing::kLength
+                                    : Framing::kUntilClose;
+  head.keep_alive =
+      head.framing != Framing::kUntilClose && keeps_alive(head.fields, head.minor_version);
   return {};
 }
 

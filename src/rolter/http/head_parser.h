@@ -30,10 +30,10 @@ class HeadFinder {
   std::size_t scanned_ = 0;
 };
 
-/// Parses a whole head, as HeadFinder delimited it, with Beast's strict parser. Views in `head`
-/// point into `bytes`. Refused beyond Beast: line folding, more fields than allowed, a transfer
-/// coding other than exactly one "chunked", a second or missing Host on HTTP/1.1, control
-/// characters in the target. Errors are kProtocol (400) or kLimitExceeded (431).
+/// Parses a whole head, as HeadFinder delimited it, as strictly as RFC 9112 allows. Views in `head`
+/// point into `bytes`. Refused although the RFC leaves a choice: line folding, bare LF, more fields
+/// than allowed, a repeated length, a length beside a transfer coding, and a coding other than
+/// exactly one "chunked". Errors are kProtocol (400) or kLimitExceeded (431).
 [[nodiscard]] Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
                                               RequestHead& head);
 

@@ -1,6 +1,5 @@
 #include "rolter/http/task_scope.h"
 
-#include <boost/asio/co_spawn.hpp>
 #include <cassert>
 #include <stdexcept>
 #include <utility>
@@ -15,19 +14,19 @@ TaskScope::~TaskScope() {
 
 void TaskScope::spawn(std::string_view name, Task<> task) {
   ++running_;
-  asio::co_spawn(loop_.io().get_executor(), std::move(task),
-                 [this, name](const std::exception_ptr& exception) {
-                   if (exception) {
-                     try {
-                       std::rethrow_exception(exception);
-                     } catch (const std::exception& bug) {
-                       on_bug_(name, bug);
-                     } catch (...) {
-                       on_bug_(name, std::runtime_error("unknown exception"));
-                     }
-                   }
-                   finish();
-                 });
+  http::spawn(loop_.io().get_executor(), std::move(task),
+              [this, name](const std::exception_ptr& exception) {
+                if (exception) {
+                  try {
+                    std::rethrow_exception(exception);
+                  } catch (const std::exception& bug) {
+                    on_bug_(name, bug);
+                  } catch (...) {
+                    on_bug_(name, std::runtime_error("unknown exception"));
+                  }
+                }
+                finish();
+              });
 }
 
 void TaskScope::finish() {

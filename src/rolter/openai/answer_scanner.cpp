@@ -67,19 +67,22 @@ bool is_space(char c) {
   return static_cast<unsigned char>(c) <= ' ';
 }
 
-bool ends_scalar(char c) {
-  switch (c) {
-    case '"':
-    case ',':
-    case ':':
-    case '[':
-    case ']':
-    case '{':
-    case '}':
-      return true;
-    default:
-      return is_space(c);
+constexpr auto kEndsScalar = [] {
+  std::array<bool, 256> ends{};
+  for (std::size_t byte = 0; byte <= ' '; ++byte) {
+    ends[byte] = true;
   }
+  for (const char c : std::string_view("\",:[]{}")) {
+    ends[static_cast<unsigned char>(c)] = true;
+  }
+  return ends;
+}();
+
+const char* find_scalar_end(const char* at, const char* end) {
+  while (at != end && !kEndsScalar[static_cast<unsigned char>(*at)]) {
+    ++at;
+  }
+  return at;
 }
 
 }  // namespace
@@ -96,7 +99,7 @@ void AnswerScanner::feed(std::string_view bytes) {
         at = in_string(at, end);
         break;
       case State::kEscape:
-        take(at, at + 1);
+        keep(at, at + 1);
         ++at;
         state_ = State::kString;
         break;
@@ -180,15 +183,15 @@ const char* AnswerScanner::in_string(const char* at, const char* end) {
   for (;;) {
     const char* const backslash = find_byte(at, quote, '\\');
     if (backslash == quote) {
-      take(from, quote);
       if (quote == end) {
+        keep(from, end);
         return end;
       }
-      end_string();
+      end_string(from, quote);
       return quote + 1;
     }
     if (backslash + 1 == end) {
-      take(from, end);
+      keep(from, end);
       state_ = State::kEscape;
       return end;
     }
@@ -200,13 +203,15 @@ const char* AnswerScanner::in_string(const char* at, const char* end) {
 }
 
 const char* AnswerScanner::in_scalar(const char* at, const char* end) {
-  const char* const stop = std::find_if(at, end, ends_scalar);
-  take(at, stop);
-  if (stop != end) {
-    state_ = State::kBetween;
-    if (!token_cut_) {
-      listener_.on_scalar(word_here(), captured());
-    }
+  const char* const stop = find_scalar_end(at, end);
+  if (stop == end) {
+    keep(at, end);
+    return end;
+  }
+  const Token token = token_to(at, stop);
+  state_ = State::kBetween;
+  if (!token.cut) {
+    listener_.on_scalar(word_here(), token.text);
   }
   return stop;
 }
@@ -242,7 +247,8 @@ void AnswerScanner::begin_string() {
   token_cut_ = false;
 }
 
-void AnswerScanner::take(const char* from, const char* to) {
+/// The next bytes of a string or scalar that goes on in what is fed next.
+void AnswerScanner::keep(const char* from, const char* to) {
   const auto size = static_cast<std::size_t>(to - from);
   const std::size_t kept = std::min(size, kCaptured - token_size_);
   std::copy_n(from, kept, token_.data() + token_size_);
@@ -253,13 +259,27 @@ void AnswerScanner::take(const char* from, const char* to) {
   }
 }
 
-void AnswerScanner::end_string() {
+/// A string or scalar with its last bytes, which are not copied when they are all of it.
+AnswerScanner::Token AnswerScanner::token_to(const char* from, const char* to) {
+  if (token_size_ > 0) {
+    keep(from, to);
+    return {{token_.data(), token_size_}, token_cut_};
+  }
+  const std::string_view whole(from, to);
+  if (wanted_ && state_ != State::kScalar && !whole.empty()) {
+    listener_.on_text(whole);
+  }
+  return {whole.substr(0, kCaptured), whole.size() > kCaptured};
+}
+
+void AnswerScanner::end_string(const char* from, const char* quote) {
+  const Token token = token_to(from, quote);
   state_ = State::kBetween;
   if (is_key_) {
     expects_key_ = false;
-    key_ = token_cut_ ? AnswerWord::kOther : kWords.find(captured()).value_or(AnswerWord::kOther);
+    key_ = token.cut ? AnswerWord::kOther : kWords.find(token.text).value_or(AnswerWord::kOther);
   } else if (depth_ < kTracked) {
-    listener_.on_string(word_here(), captured());
+    listener_.on_string(word_here(), token.text);
   }
 }
 

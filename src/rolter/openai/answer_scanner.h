@@ -91,6 +91,11 @@ class AnswerScanner {
 
   enum class State : std::uint8_t { kBetween, kString, kEscape, kScalar };
 
+  struct Token {
+    std::string_view text;  // at most kCaptured bytes
+    bool cut;               // longer than that
+  };
+
   const char* between(const char* at, const char* end);
   const char* begin_scalar(const char* at, const char* end);
   const char* in_string(const char* at, const char* end);
@@ -99,11 +104,11 @@ class AnswerScanner {
   void open(bool is_object);
   void close();
   void begin_string();
-  void take(const char* from, const char* to);
-  void end_string();
+  void keep(const char* from, const char* to);
+  [[nodiscard]] Token token_to(const char* from, const char* to);
+  void end_string(const char* from, const char* quote);
   [[nodiscard]] bool in_object() const { return depth_ < kTracked && is_object_[depth_]; }
   [[nodiscard]] AnswerWord word_here() const;
-  [[nodiscard]] std::string_view captured() const { return {token_.data(), token_size_}; }
 
   Listener& listener_;
   State state_ = State::kBetween;
@@ -115,8 +120,8 @@ class AnswerScanner {
   std::size_t depth_ = 0;
   std::array<AnswerWord, kTracked> words_{};
   std::array<bool, kTracked> is_object_{};
-  std::size_t token_size_ = 0;
-  bool token_cut_ = false;  // longer than what is captured
+  std::size_t token_size_ = 0;  // of a string or scalar that earlier bytes began
+  bool token_cut_ = false;
   std::array<char, kCaptured> token_{};
 };
 

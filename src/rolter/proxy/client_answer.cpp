@@ -1,13 +1,17 @@
 #include "rolter/proxy/client_answer.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
+#include "rolter/base/ascii.h"
 
 namespace rolter::proxy {
 namespace {
 
 using http::iequals;
+
+void append_status_line(std::string& out, int status, std::string_view reason) {
+  out.append("HTTP/1.1 ");
+  append_decimal(out, static_cast<std::uint64_t>(status));
+  out.append(" ").append(reason).append("\r\n");
+}
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ").append(value).append("\r\n");
@@ -30,7 +34,7 @@ void append_connection(std::string& out, int client_minor_version, bool keep_ali
 
 void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   out.clear();
-  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", in.head.status, in.head.reason);
+  append_status_line(out, in.head.status, in.head.reason);
   const http::HopByHop hop_by_hop(in.head.fields);
   for (const http::Field& field : in.head.fields) {
     if (!iequals(field.name, "x-request-id") && !hop_by_hop.covers(field.name)) {
@@ -54,12 +58,13 @@ void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
 
 void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std::string& out) {
   out.clear();
-  fmt::format_to(std::back_inserter(out), "HTTP/1.1 {} {}\r\n", answer.status,
-                 http::reason_phrase(answer.status));
+  append_status_line(out, answer.status, http::reason_phrase(answer.status));
   if (!answer.body.empty()) {
     append_field(out, "Content-Type", answer.content_type);
   }
-  fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", answer.body.size());
+  out.append("Content-Length: ");
+  append_decimal(out, answer.body.size());
+  out.append("\r\n");
   out.append(answer.extra_fields);
   if (!answer.keep_alive) {
     out.append("Connection: close\r\n");

@@ -1,7 +1,5 @@
 #include "rolter/proxy/loop_state.h"
 
-#include <fmt/format.h>
-
 namespace rolter::proxy {
 
 std::shared_ptr<ProviderLink> LoopState::link(const Provider& provider, ReplicaSlot slot) {
@@ -18,7 +16,14 @@ std::shared_ptr<ProviderLink> LoopState::link(const Provider& provider, ReplicaS
 }
 
 std::string LoopState::make_request_id() {
-  return fmt::format("{:016x}{:016x}", rng(), rng());
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string id(32, '0');
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    bits = i % 16 == 0 ? rng() : bits >> 4;
+    id[i] = kDigits[bits & 15];
+  }
+  return id;
 }
 
 void LoopState::close_idle_connections() {

@@ -1,11 +1,9 @@
 #include "rolter/proxy/upstream_request.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <iterator>
 
+#include "rolter/base/ascii.h"
 #include "rolter/proxy/explain_field.h"
 
 namespace rolter::proxy {
@@ -51,11 +49,15 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
   }
   append_field(out, "X-Request-Id", in.request_id);
   if (in.rank) {
-    append_field(out, kRankField, fmt::format_int(*in.rank).c_str());
+    out.append(kRankField).append(": ");
+    append_decimal(out, *in.rank);
+    out.append("\r\n");
   }
   out.append(in.provider.own_fields);
   if (in.has_body) {
-    fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", in.content_length);
+    out.append("Content-Length: ");
+    append_decimal(out, in.content_length);
+    out.append("\r\n");
   }
   out.append("\r\n");
 }

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
 #include <functional>
@@ -40,12 +39,13 @@ class ServerConnectionTest : public ::testing::Test {
   }
   void serve(std::function<Task<>(ServerConnection&)> body) {
     ServerConnection connection(loop_, std::move(socket_), limits_);
-    asio::co_spawn(io_, body(connection), [](const std::exception_ptr& e) {
-      if (e) {
-        std::rethrow_exception(e);
-      }
-    });
+    std::exception_ptr thrown;
+    spawn(io_.get_executor(), body(connection),
+          [&thrown](const std::exception_ptr& e) { thrown = e; });
     io_.run();
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
   }
 
   /// One tick per round of the event loop until the test is done.
