@@ -66,6 +66,10 @@ class UpstreamConnection {
 
   [[nodiscard]] bool is_quiet() const { return stream_.is_quiet(); }
   [[nodiscard]] std::uint64_t exchanges() const { return exchanges_; }
+  /// After a request that could not be sent whole: an answer may have come before, but the replica
+  /// is not to wait for the rest, nor we for what it would say to that.
+  void end_sending() { stream_.shutdown_send(); }
+
   void abort() { stream_.abort(); }
 
  private:

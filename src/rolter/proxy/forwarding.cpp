@@ -136,6 +136,9 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     const bool reused = now.connection->exchanges() > 0;
     const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
     const Result<void> sent = co_await send(now);
+    if (!sent) {
+      now.connection->end_sending();
+    }
     facts_.sent = true;
     remember(now);
     Result<void> headed = co_await now.connection->read_head(client_.head().method == "HEAD");
