@@ -8,6 +8,7 @@
 #include "rolter/cli/config_file.h"
 #include "rolter/cli/live_check.h"
 #include "rolter/config/load.h"
+#include "rolter/proxy/tls_files.h"
 
 namespace rolter::cli {
 namespace {
@@ -19,6 +20,23 @@ int check_live(const config::Config& config, bool as_json) {
   const bool sound = std::ranges::all_of(
       reports, [](const ReplicaReport& report) { return report.findings.empty(); });
   return sound ? 0 : 1;
+}
+
+/// Opens what the configuration names, too: a file that is missing would refuse the start.
+int check_file(const std::string& path, bool live, bool as_json) {
+  const auto config = read_config_file(path);
+  if (!config) {
+    return 1;
+  }
+  if (const auto files = proxy::load_tls_files(*config); !files) {
+    std::fprintf(stderr, "%s: error: %s\n", path.c_str(), files.error().message.c_str());
+    return 1;
+  }
+  if (live) {
+    return check_live(*config, as_json);
+  }
+  std::fputs(config::summarize(*config).c_str(), stdout);
+  return 0;
 }
 
 }  // namespace
@@ -36,17 +54,7 @@ void add_check(CLI::App& app, int& exit_code) {
       "Ask every replica what it is; exit code 1 when something should be changed. Sends each two "
       "requests for one token");
   command->add_flag("--json", *json, "What --live finds, as JSON")->needs(live_flag);
-  command->callback([=, &exit_code] {
-    const auto config = read_config_file(*path);
-    if (!config) {
-      exit_code = 1;
-    } else if (*live) {
-      exit_code = check_live(*config, *json);
-    } else {
-      std::fputs(config::summarize(*config).c_str(), stdout);
-      exit_code = 0;
-    }
-  });
+  command->callback([=, &exit_code] { exit_code = check_file(*path, *live, *json); });
 }
 
 }  // namespace rolter::cli

@@ -86,6 +86,19 @@ admin::ReloadOutcome reload(runtime::Gateway& gateway, const ServeOptions& optio
   return outcome;
 }
 
+/// What a reload reads anew: certificates are renewed without a word in the configuration.
+std::vector<std::string> files_behind(const ServeOptions& options, const config::Config& config) {
+  std::vector<std::string> files{options.config};
+  if (config.server.tls) {
+    files.push_back(config.server.tls->cert);
+    files.push_back(config.server.tls->key);
+  }
+  for (const config::Provider& provider : config.providers) {
+    files.insert(files.end(), provider.ca_bundles.begin(), provider.ca_bundles.end());
+  }
+  return files;
+}
+
 void reload_and_tell(runtime::Gateway& gateway, const ServeOptions& options, ReloadDesk& desk) {
   // Those who ask from now on get an outcome of their own: the file may have changed since.
   auto waiting = desk.take();
@@ -137,9 +150,10 @@ int serve(const ServeOptions& options) {
     return 1;
   }
   // The main thread reloads, woken as by an operator.
-  runtime::FileWatch watch(gateway.control().loop(), options.config,
-                           [] { ::kill(::getpid(), SIGHUP); });
-  gateway.control().run([&watch] { watch.start(); });
+  runtime::FileWatch watch(gateway.control().loop(), [] { ::kill(::getpid(), SIGHUP); });
+  std::vector<std::string> files = files_behind(options, gateway.state()->config);
+  const auto follow = [&] { gateway.control().run([&] { watch.follow(files); }); };
+  follow();
   if (!gateway.admin_url().empty()) {
     std::fprintf(stderr, "admin page on %s\n", gateway.admin_url().c_str());
   }
@@ -149,8 +163,12 @@ int serve(const ServeOptions& options) {
       gateway.control().run([&watch] { watch.stop(); });
       return drain(gateway, signals);
     }
-    gateway.control().run([&watch] { watch.accept(); });
+    follow();  // before they are read: what changes from now on is another change
     reload_and_tell(gateway, options, desk);
+    if (auto newer = files_behind(options, gateway.state()->config); newer != files) {
+      files = std::move(newer);
+      follow();
+    }
   }
 }
 
