@@ -142,20 +142,27 @@ void ServerConnection::begin_body_window() {
   read_deadline_.arm(limits_.body_timeout);
 }
 
-Task<Result<std::string_view>> ServerConnection::read_body() {
-  Result<void> done;
-  in_body_ = true;
-  if (head_.framing == Framing::kLength) {
-    done = co_await read_sized_body();
-  } else if (head_.framing == Framing::kChunked) {
-    done = co_await read_chunked_body();
-  } else {
-    reserve_keeping_head(in_.readable().size() + kBodyPadding);
+Eventual<Result<std::string_view>> ServerConnection::read_body() {
+  // A short body mostly comes with its head.
+  const bool is_here = head_.framing == Framing::kLength &&
+                       head_.content_length <= limits_.max_body_bytes &&
+                       in_.readable().size() - head_bytes_ >= head_.content_length;
+  if (head_.framing != Framing::kNone && !is_here) {
+    return await_body();
   }
+  body_bytes_ = is_here ? static_cast<std::size_t>(head_.content_length) : 0;
+  reserve_keeping_head(in_.readable().size() + kBodyPadding);
+  return in_.readable().substr(head_bytes_, body_bytes_);
+}
+
+Task<Result<std::string_view>> ServerConnection::await_body() {
+  in_body_ = true;
+  const Result<void> done = head_.framing == Framing::kChunked ? co_await read_chunked_body()
+                                                               : co_await read_sized_body();
   in_body_ = false;
   read_deadline_.disarm();
   if (!done) {
-    co_return std::unexpected(std::move(done.error()));
+    co_return std::unexpected(done.error());
   }
   co_return in_.readable().substr(head_bytes_, body_bytes_);
 }
@@ -166,10 +173,7 @@ Task<Result<void>> ServerConnection::read_sized_body() {
   }
   body_bytes_ = static_cast<std::size_t>(head_.content_length);
   const std::size_t whole = head_bytes_ + body_bytes_;
-  reserve_keeping_head(std::max(whole, in_.readable().size()) + kBodyPadding);
-  if (in_.readable().size() >= whole) {
-    co_return Result<void>{};
-  }
+  reserve_keeping_head(whole + kBodyPadding);
   if (auto sent = co_await send_continue(); !sent) {
     co_return sent;
   }
@@ -220,11 +224,19 @@ Task<Result<void>> ServerConnection::read_chunked_body() {
   }
 }
 
-Task<Result<void>> ServerConnection::send(Gather out) {
+Eventual<Result<void>> ServerConnection::send(Gather out) {
   auto written = stream_.try_write(out);
   if (written && !out.empty()) {
-    written = co_await stream_.write_all(out);
+    return send_rest(out);
   }
+  if (!written) {
+    written.error().source = ErrorSource::kClient;
+  }
+  return written;
+}
+
+Task<Result<void>> ServerConnection::send_rest(Gather out) {
+  auto written = co_await stream_.write_all(out);
   if (!written) {
     written.error().source = ErrorSource::kClient;
   }

@@ -43,10 +43,10 @@ class ServerConnection {
   /// the client waits for it. Errors: kLimitExceeded (413), kTimeout (408), kProtocol (400), or the
   /// connection's end. After any error the connection must be closed.
   static constexpr std::size_t kBodyPadding = 64;
-  [[nodiscard]] Task<Result<std::string_view>> read_body();
+  [[nodiscard]] Eventual<Result<std::string_view>> read_body();
 
   /// Sends everything. The pieces must stay alive.
-  [[nodiscard]] Task<Result<void>> send(Gather out);
+  [[nodiscard]] Eventual<Result<void>> send(Gather out);
   [[nodiscard]] Stream& stream() { return stream_; }
 
   /// From the next read_head() on.
@@ -74,6 +74,8 @@ class ServerConnection {
 
  private:
   [[nodiscard]] Task<Result<void>> fill(std::size_t room);
+  [[nodiscard]] Task<Result<std::string_view>> await_body();
+  [[nodiscard]] Task<Result<void>> send_rest(Gather out);
   [[nodiscard]] Task<Result<void>> read_sized_body();
   [[nodiscard]] Task<Result<void>> read_chunked_body();
   [[nodiscard]] Task<Result<void>> send_continue();

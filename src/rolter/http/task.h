@@ -3,6 +3,7 @@
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -96,6 +97,29 @@ class [[nodiscard]] Task {
 
  private:
   std::coroutine_handle<promise_type> frame_;
+};
+
+/// What is mostly there at once and else takes a task: the rare wait alone costs a coroutine.
+template <typename T>
+class [[nodiscard]] Eventual {
+ public:
+  template <typename Value>
+    requires(std::convertible_to<Value, T> && !std::same_as<std::remove_cvref_t<Value>, Eventual>)
+  Eventual(Value&& value)  // NOLINT(google-explicit-constructor): see above
+      : value_(std::forward<Value>(value)) {}
+  Eventual(Task<T> task)
+      : task_(std::move(task)) {}  // NOLINT(google-explicit-constructor): see above
+
+  [[nodiscard]] bool await_ready() const noexcept { return value_.has_value(); }
+  template <typename Caller>
+  [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<Caller> caller) {
+    return task_->await_suspend(caller);
+  }
+  T await_resume() { return value_ ? std::move(*value_) : task_->await_resume(); }
+
+ private:
+  std::optional<T> value_;
+  std::optional<Task<T>> task_;
 };
 
 namespace detail {

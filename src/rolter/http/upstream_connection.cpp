@@ -135,11 +135,15 @@ Result<UpstreamConnection::Piece> UpstreamConnection::on_read_error(Error error)
   return std::unexpected(std::move(error));
 }
 
-Task<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySink& sink) {
+Eventual<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySink& sink) {
   auto piece = try_read_body(sink);
   if (!piece || !piece->raw.empty() || piece->end) {
-    co_return piece;
+    return piece;
   }
+  return await_body(sink);
+}
+
+Task<Result<UpstreamConnection::Piece>> UpstreamConnection::await_body(BodySink& sink) {
   in_.reserve(InputBuffer::kIdleBytes);
   const auto bytes = co_await stream_.read_some(in_.writable());
   if (!bytes) {

@@ -56,7 +56,7 @@ class UpstreamConnection {
 
   /// The next piece of the body, waiting for it if need be. `sink` sees its data. A replica that
   /// ends too early is an error, never an end.
-  [[nodiscard]] Task<Result<Piece>> read_body(BodySink& sink);
+  [[nodiscard]] Eventual<Result<Piece>> read_body(BodySink& sink);
 
   /// Another piece if there is one already, without waiting: a Piece without bytes when not.
   [[nodiscard]] Result<Piece> try_read_body(BodySink& sink);
@@ -73,6 +73,7 @@ class UpstreamConnection {
   void abort() { stream_.abort(); }
 
  private:
+  [[nodiscard]] Task<Result<Piece>> await_body(BodySink& sink);
   [[nodiscard]] Result<Piece> take(std::string_view bytes, BodySink& sink);
   [[nodiscard]] Result<Piece> on_read_error(Error error);
   void begin_body();

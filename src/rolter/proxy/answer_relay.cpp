@@ -24,42 +24,52 @@ bool AnswerRelay::may_commit() const {
   return observer_ ? observer_->saw_content() : !held().empty();
 }
 
-http::Task<Result<void>> AnswerRelay::hold() {
+/// The usual answer comes in one piece, which is then sent from where it was read. Only when more
+/// is awaited must it be copied.
+void AnswerRelay::keep(http::UpstreamConnection::Piece piece) {
+  last_ = piece;
+  if (!held_.empty()) {
+    held_.append(last_.raw);
+    last_.raw = {};
+  }
+}
+
+http::Eventual<Result<void>> AnswerRelay::hold() {
+  auto piece = upstream_.try_read_body(*this);
+  if (!piece) {
+    return std::unexpected(std::move(piece.error()));
+  }
+  keep(*piece);
+  if (may_commit()) {
+    return Result<void>{};
+  }
+  return hold_on();
+}
+
+http::Task<Result<void>> AnswerRelay::hold_on() {
   do {
-    // The usual answer comes in one piece, which is then sent from where it was read. Only when
-    // more is awaited must it be copied.
-    if (!last_.raw.empty()) {
-      held_.append(last_.raw);
-    }
+    held_.append(std::exchange(last_.raw, {}));
     auto piece = co_await upstream_.read_body(*this);
     if (!piece) {
       last_ = {};
       co_return std::unexpected(std::move(piece.error()));
     }
-    last_ = *piece;
-    if (!held_.empty()) {
-      held_.append(last_.raw);
-      last_.raw = {};
-    }
+    keep(*piece);
   } while (!may_commit());
   co_return Result<void>{};
 }
 
-http::Task<Result<void>> AnswerRelay::commit(std::string_view head) {
+http::Eventual<Result<void>> AnswerRelay::commit(std::string_view head) {
   http::Gather out{head};
-  if (strips_framing_) {
-    out.add(stripped_);
-  } else {
-    out.add(held());
-  }
-  auto sent = co_await send(out);
+  out.add(strips_framing_ ? std::string_view(stripped_) : held());
+  auto sent = send(out);  // what is not sent at once has been copied
   last_.raw = {};
   std::string().swap(held_);
   stripped_.clear();
-  co_return sent;
+  return sent;
 }
 
-http::Task<Result<void>> AnswerRelay::send(http::Gather out) {
+http::Eventual<Result<void>> AnswerRelay::send(http::Gather out) {
   bytes_out_ += out.size();
   auto written = client_.stream().try_write(out);
   if (written && !out.empty()) {
@@ -68,8 +78,16 @@ http::Task<Result<void>> AnswerRelay::send(http::Gather out) {
     for (const std::string_view piece : out.pieces()) {
       unsent.append(piece);
     }
-    written = co_await client_.stream().write_all(http::Gather{unsent});
+    return send_rest(std::move(unsent));
   }
+  if (!written) {
+    written.error().source = ErrorSource::kClient;
+  }
+  return written;
+}
+
+http::Task<Result<void>> AnswerRelay::send_rest(std::string unsent) {
+  auto written = co_await client_.stream().write_all(http::Gather{unsent});
   if (!written) {
     written.error().source = ErrorSource::kClient;
   }

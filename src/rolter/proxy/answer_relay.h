@@ -27,7 +27,7 @@ class AnswerRelay final : public http::BodySink {
               std::unique_ptr<openai::AnswerObserver> observer);
 
   /// Reads until the answer may be committed. Errors are the replica's.
-  [[nodiscard]] http::Task<Result<void>> hold();
+  [[nodiscard]] http::Eventual<Result<void>> hold();
 
   /// What is held of the body, as framed.
   [[nodiscard]] std::string_view held() const { return held_.empty() ? last_.raw : held_; }
@@ -38,11 +38,24 @@ class AnswerRelay final : public http::BodySink {
   void strip_framing() { strips_framing_ = true; }
 
   /// Sends `head` and what is held, in one write. Errors are the client's.
-  [[nodiscard]] http::Task<Result<void>> commit(std::string_view head);
+  [[nodiscard]] http::Eventual<Result<void>> commit(std::string_view head);
 
   /// Relays the rest. `on_progress` is called after each piece. Errors say whose fault it is.
   template <typename OnProgress>
-  [[nodiscard]] http::Task<Result<void>> relay(OnProgress& on_progress) {
+  [[nodiscard]] http::Eventual<Result<void>> relay(OnProgress& on_progress) {
+    if (last_.end) {
+      return Result<void>{};
+    }
+    return relay_rest(on_progress);
+  }
+
+  [[nodiscard]] std::uint64_t bytes_out() const { return bytes_out_; }
+
+  void on_data(std::string_view bytes) override;
+
+ private:
+  template <typename OnProgress>
+  [[nodiscard]] http::Task<Result<void>> relay_rest(OnProgress& on_progress) {
     while (!last_.end) {
       if (auto moved = co_await move_piece(); !moved) {
         co_return moved;
@@ -51,15 +64,12 @@ class AnswerRelay final : public http::BodySink {
     }
     co_return Result<void>{};
   }
-
-  [[nodiscard]] std::uint64_t bytes_out() const { return bytes_out_; }
-
-  void on_data(std::string_view bytes) override;
-
- private:
   [[nodiscard]] bool may_commit() const;
   [[nodiscard]] http::Task<Result<void>> move_piece();
-  [[nodiscard]] http::Task<Result<void>> send(http::Gather out);
+  [[nodiscard]] http::Task<Result<void>> hold_on();
+  void keep(http::UpstreamConnection::Piece piece);
+  [[nodiscard]] http::Eventual<Result<void>> send(http::Gather out);
+  [[nodiscard]] http::Task<Result<void>> send_rest(std::string unsent);
   [[nodiscard]] std::string_view outgoing(std::string_view raw) const {
     return strips_framing_ ? std::string_view(stripped_) : raw;
   }

@@ -37,7 +37,7 @@ Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const Ga
 http::Task<Forwarding::Answered> Forwarding::run() {
   read_token_ids();
   client_.watch([this] { interrupt_.fire(InterruptCause::kClientGone); });
-  Answered answered = co_await attempts();
+  auto answered = co_await attempts();
   client_.unwatch();
   facts_.client_gone = interrupt_.client_gone();
   co_return answered;
@@ -162,17 +162,21 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
   }
 }
 
-http::Task<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& now, bool fresh) {
-  const Provider& to = provider(now);
+http::Eventual<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& now, bool fresh) {
   if (!now.link) {
-    now.link = loop_.link(to, targets().targets[now.target].replica->slot());
+    now.link = loop_.link(provider(now), targets().targets[now.target].replica->slot());
   }
   if (!fresh) {
     now.connection = now.link->pool.take_idle();
     if (now.connection) {
-      co_return std::expected<void, Failure>{};
+      return std::expected<void, Failure>{};
     }
   }
+  return dial(now);
+}
+
+http::Task<std::expected<void, Forwarding::Failure>> Forwarding::dial(Try& now) {
+  const Provider& to = provider(now);
   http::Dialer dialer(loop_.loop);
   const Interrupt::Guard guard(interrupt_, [&dialer] { dialer.abort(); });
   auto dialed = co_await dialer.dial(now.link->addresses.get(), to.egress,
@@ -184,7 +188,19 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::connect(Try& no
   co_return std::expected<void, Failure>{};
 }
 
-http::Task<Result<void>> Forwarding::send(Try& now) {
+namespace {
+
+/// The head lies in the loop's working memory and is copied; the body stays where it is.
+http::Task<Result<void>> send_rest(http::UpstreamConnection& connection, std::string rest_of_head,
+                                   openai::SplicedBody body, std::size_t body_sent) {
+  http::Gather rest{rest_of_head, body.pieces[0], body.pieces[1], body.pieces[2]};
+  rest.consume(body_sent);
+  co_return co_await connection.send_rest(rest);
+}
+
+}  // namespace
+
+http::Eventual<Result<void>> Forwarding::send(Try& now) {
   const auto& target = targets().targets[now.target];
   const openai::SplicedBody body =
       holder_is_only_
@@ -200,18 +216,13 @@ http::Task<Result<void>> Forwarding::send(Try& now) {
                       loop_.head);
   http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};
   auto sent = now.connection->try_send(out);
-  if (sent && !out.empty()) {
-    // The head lies in the loop's working memory; the body stays where it is.
-    const std::size_t head_left = out.size() > body.size() ? out.size() - body.size() : 0;
-    const std::string rest_of_head(
-        std::string_view(loop_.head).substr(loop_.head.size() - head_left));
-    http::Gather rest{rest_of_head, body.pieces[0], body.pieces[1], body.pieces[2]};
-    if (head_left == 0) {
-      rest.consume(body.size() - out.size());
-    }
-    sent = co_await now.connection->send_rest(rest);
+  if (!sent || out.empty()) {
+    return sent;
   }
-  co_return sent;
+  const std::size_t head_left = out.size() > body.size() ? out.size() - body.size() : 0;
+  std::string rest_of_head = loop_.head.substr(loop_.head.size() - head_left);
+  const std::size_t body_sent = head_left == 0 ? body.size() - out.size() : 0;
+  return send_rest(*now.connection, std::move(rest_of_head), body, body_sent);
 }
 
 /// False when a reload has taken the replica away since this request began: then nothing more is

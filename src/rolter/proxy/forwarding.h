@@ -86,8 +86,9 @@ class Forwarding {
   [[nodiscard]] http::Task<Answered> attempts();
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> attempt(Try& now);
   [[nodiscard]] http::Task<std::expected<void, Failure>> exchange_heads(Try& now);
-  [[nodiscard]] http::Task<std::expected<void, Failure>> connect(Try& now, bool fresh);
-  [[nodiscard]] http::Task<Result<void>> send(Try& now);
+  [[nodiscard]] http::Eventual<std::expected<void, Failure>> connect(Try& now, bool fresh);
+  [[nodiscard]] http::Task<std::expected<void, Failure>> dial(Try& now);
+  [[nodiscard]] http::Eventual<Result<void>> send(Try& now);
   void remember(Try& now);
   [[nodiscard]] bool is_still_served(const Try& now) const;
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> answer(Try& now);

@@ -139,15 +139,20 @@ http::Task<Ending> Session::serve(std::shared_ptr<const GatewayState> state) {
 }
 
 http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState& state) {
-  const http::RequestHead& head = client_.head();
-  if (const auto endpoint = openai::endpoint_of_path(facts_.path)) {
-    if (head.method != "POST") {
-      co_return std::unexpected(method_not_allowed("POST"));
-    }
-    co_return co_await forward(state, *endpoint);
+  const auto endpoint = openai::endpoint_of_path(facts_.path);
+  if (endpoint && client_.head().method == "POST") {
+    return forward(state, *endpoint);
   }
-  if (const std::string_view id = stored_answer_of_path(facts_.path); !id.empty()) {
-    co_return co_await forward_to_holder(state, id);
+  if (const std::string_view id = stored_answer_of_path(facts_.path); !endpoint && !id.empty()) {
+    return forward_to_holder(state, id);
+  }
+  return serve_locally(state);
+}
+
+http::Task<std::expected<Ending, OwnError>> Session::serve_locally(const GatewayState& state) {
+  const http::RequestHead& head = client_.head();
+  if (openai::endpoint_of_path(facts_.path)) {
+    co_return std::unexpected(method_not_allowed("POST"));
   }
   // Bodies of other requests are read and ignored, so that the next request is found.
   if (auto body = co_await client_.read_body(); !body) {
@@ -171,9 +176,9 @@ http::Task<std::expected<Ending, OwnError>> Session::dispatch(const GatewayState
 http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState& state,
                                                              openai::Endpoint endpoint) {
   facts_.endpoint = endpoint;
-  auto caller = co_await identify(state);
+  const auto caller = identify(state);
   if (!caller) {
-    co_return std::unexpected(std::move(caller.error()));
+    co_return std::unexpected(co_await refuse_stranger(caller.error()));
   }
   const auto body = co_await client_.read_body();
   if (!body) {
@@ -232,20 +237,22 @@ void Session::settle(admission::Admission& admission) {
   }
 }
 
-http::Task<std::expected<admission::Caller, OwnError>> Session::identify(
-    const GatewayState& state) {
-  const auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
-  if (!caller) {
-    OwnError error = access_error(caller.error());
-    // A stranger may keep the connection, but not have us read much.
-    const http::RequestHead& head = client_.head();
-    error.closes_connection = head.framing == http::Framing::kChunked ||
-                              head.content_length > kMostReadOfStrangers ||
-                              !co_await client_.read_body();
-    co_return std::unexpected(std::move(error));
+Result<admission::Caller> Session::identify(const GatewayState& state) {
+  auto caller = authenticate(state, client_.head().fields, loop_.loop.wall_now());
+  if (caller) {
+    facts_.key_name = caller->name();
   }
-  facts_.key_name = caller->name();
-  co_return *caller;
+  return caller;
+}
+
+/// A stranger may keep the connection, but not have us read much.
+http::Task<OwnError> Session::refuse_stranger(const Error& why) {
+  OwnError error = access_error(why);
+  const http::RequestHead& head = client_.head();
+  error.closes_connection = head.framing == http::Framing::kChunked ||
+                            head.content_length > kMostReadOfStrangers ||
+                            !co_await client_.read_body();
+  co_return error;
 }
 
 std::expected<admission::Admission, OwnError> Session::admit(const admission::Caller& caller,

@@ -54,13 +54,15 @@ class Session {
  private:
   [[nodiscard]] http::Task<Ending> serve(std::shared_ptr<const GatewayState> state);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> dispatch(const GatewayState& state);
+  [[nodiscard]] http::Task<std::expected<Ending, OwnError>> serve_locally(
+      const GatewayState& state);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward(const GatewayState& state,
                                                                     openai::Endpoint endpoint);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward_by(const GatewayState& state,
                                                                        const Route& first,
                                                                        ParsedRequest& request);
-  [[nodiscard]] http::Task<std::expected<admission::Caller, OwnError>> identify(
-      const GatewayState& state);
+  [[nodiscard]] Result<admission::Caller> identify(const GatewayState& state);
+  [[nodiscard]] http::Task<OwnError> refuse_stranger(const Error& why);
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> forward_to_holder(
       const GatewayState& state, std::string_view answer_id);
   void prefer_holder(Forwarding& forwarding, const GatewayState& state, const Route& route,

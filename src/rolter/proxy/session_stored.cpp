@@ -55,9 +55,9 @@ void Session::prefer_holder(Forwarding& forwarding, const GatewayState& state, c
 http::Task<std::expected<Ending, OwnError>> Session::forward_to_holder(const GatewayState& state,
                                                                        std::string_view answer_id) {
   facts_.endpoint = openai::Endpoint::kResponses;
-  const auto caller = co_await identify(state);
+  const auto caller = identify(state);
   if (!caller) {
-    co_return std::unexpected(caller.error());
+    co_return std::unexpected(co_await refuse_stranger(caller.error()));
   }
   const auto body = co_await client_.read_body();
   if (!body) {
