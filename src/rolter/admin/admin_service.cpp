@@ -9,6 +9,7 @@
 
 #include "rolter/admin/page.h"
 #include "rolter/admin/state_view.h"
+#include "rolter/http/head_parser.h"
 #include "rolter/openai/json_document.h"
 #include "rolter/openai/json_string.h"
 #include "rolter/openai/json_writer.h"
@@ -119,10 +120,12 @@ void AdminService::sample_traffic() {
 Reply AdminService::explain(const Request& request) {
   const auto state = parts_.shared.gateway.load();
   const std::string path = query_value(request.query, "path");
-  auto explanation = explainer_.explain(*state, {.path = path,
-                                                 .body = request.body,
-                                                 .session = request.fields.get("x-session-id"),
-                                                 .now = loop_.now()});
+  auto explanation =
+      explainer_.explain(*state, {.path = path,
+                                  .body = request.body,
+                                  .session = request.fields.get("x-session-id"),
+                                  .now = loop_.now(),
+                                  .token_ids = request.fields.get(http::kTokenIdsField)});
   if (!explanation) {
     return std::move(explanation.error());
   }

@@ -15,6 +15,15 @@ double milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+void number_or_null(JsonWriter& json, std::string_view key,
+                    const std::optional<std::uint64_t>& value) {
+  if (value) {
+    json.number(key, *value);
+  } else {
+    json.null(key);
+  }
+}
+
 void write(const RoutedRequest& decision, JsonWriter& json) {
   json.object()
       .decimal("time", std::chrono::duration<double>(decision.ended.time_since_epoch()).count())
@@ -25,6 +34,8 @@ void write(const RoutedRequest& decision, JsonWriter& json) {
       .decimal("matched", decision.matched)
       .number("status", static_cast<std::uint64_t>(decision.status))
       .number("retries", decision.retries);
+  number_or_null(json, "predicted_cached_tokens", decision.predicted_cached_tokens);
+  number_or_null(json, "cached_tokens", decision.cached_tokens);
   if (decision.ttft) {
     json.decimal("ttft_ms", milliseconds(*decision.ttft));
   } else {

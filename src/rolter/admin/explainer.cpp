@@ -7,6 +7,7 @@
 
 #include "rolter/balance/load.h"
 #include "rolter/config/names.h"
+#include "rolter/kvcache/token_ids_header.h"
 #include "rolter/openai/json_document.h"
 
 namespace rolter::admin {
@@ -34,7 +35,9 @@ openai::Endpoint endpoint_of_body(std::string_view body) {
 }
 
 bool has_overload_rule(config::StrategyKind kind) {
-  return kind == config::StrategyKind::kCacheAware || kind == config::StrategyKind::kPipeline;
+  using enum config::StrategyKind;
+  return kind == kCacheAware || kind == kPipeline || kind == kPreciseCacheAware ||
+         kind == kLmcacheAware;
 }
 
 TargetView view_of(const proxy::GatewayState& state, const cluster::RouteTarget& target,
@@ -75,6 +78,7 @@ struct Explainer::Case {
   const proxy::GatewayState& state;
   const proxy::Route& route;
   const openai::RequestView& view;
+  std::span<const TokenId> token_ids;
   const config::Route& settings;
   std::string_view session;
   TimePoint now;
@@ -85,9 +89,10 @@ struct Explainer::Case {
   [[nodiscard]] balance::PickInput input(std::span<const Candidate> eligible) const {
     return {.eligible = eligible,
             .prompt = view.prompt,
-            .token_ids = view.prompt_token_ids,
+            .token_ids = token_ids,
             .session = session,
-            .now = now};
+            .now = now,
+            .cache_salt = view.cache_salt};
   }
 };
 
@@ -108,9 +113,12 @@ std::expected<Explanation, Reply> Explainer::explain(const proxy::GatewayState& 
     return std::unexpected(refusal(404, "model_not_found",
                                    fmt::format("no route serves the model \"{}\"", view->model)));
   }
+  // Unreadable ids count as absent, as on the data path.
+  const bool with_ids = !in.token_ids.empty() && kvcache::parse_token_ids(in.token_ids, token_ids_);
   const Case of{state,
                 *route,
                 *view,
+                with_ids ? std::span<const TokenId>(token_ids_) : view->prompt_token_ids,
                 state.config.routes[route->index],
                 in.session.empty() ? view->session_id : in.session,
                 in.now};
@@ -119,7 +127,7 @@ std::expected<Explanation, Reply> Explainer::explain(const proxy::GatewayState& 
   out.route = route->model;
   out.strategy = config::to_string(of.settings.strategy);
   out.prompt_bytes = view->prompt.text.size();
-  out.prompt_tokens = view->prompt_token_ids.size();
+  out.prompt_tokens = of.token_ids.size();
   for (const cluster::RouteTarget& target : of.targets()) {
     out.targets.push_back(view_of(state, target, in.now));
   }

@@ -19,6 +19,7 @@ struct ExplainInput {
   std::string_view body;  // JSON, followed by openai::RequestParser::kPadding readable bytes
   std::string_view session;
   TimePoint now;
+  std::string_view token_ids = {};  // as x-rolter-vllm-token-ids has them; "" = none
 };
 
 /// Says where a request would go in a given state, and why: the same eligible targets and the same
@@ -37,6 +38,7 @@ class Explainer {
   void look_at_the_others(const Case& of, Explanation& out);
 
   openai::RequestParser parser_;
+  std::vector<TokenId> token_ids_;  // of the request
   Rng rng_;
   std::vector<cluster::Candidate> candidates_;
 };

@@ -16,6 +16,8 @@ void DecisionRing::add(const GatewayState& state, const RequestFacts& facts, Wal
   entry.matched = facts.decision.matched;
   entry.status = facts.status;
   entry.retries = facts.retries;
+  entry.predicted_cached_tokens = predicted_cached_tokens(facts);
+  entry.cached_tokens = facts.usage ? facts.usage->cached_tokens : std::nullopt;
   entry.ttft = facts.ttft;
   entry.duration = facts.duration;
   entry.error = facts.error;

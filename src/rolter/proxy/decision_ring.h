@@ -29,6 +29,8 @@ struct RoutedRequest {
   double matched = 0.0;
   int status = 0;
   std::uint32_t retries = 0;
+  std::optional<std::uint64_t> predicted_cached_tokens;
+  std::optional<std::uint64_t> cached_tokens;  // as the replica reported them
   std::optional<Duration> ttft;
   Duration duration{};
   std::string error;

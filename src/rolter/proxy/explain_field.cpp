@@ -18,8 +18,11 @@ std::string explain_field(const GatewayState& state, const RequestFacts& facts) 
     scores += fmt::format("{}{}:{:.3f}", scores.empty() ? "" : " ",
                           state.providers[targets[score.target].provider].name, score.total);
   }
-  return fmt::format("{}: reason={}; matched={:.3f}; load={}; scores=\"{}\"\r\n", kExplainField,
-                     balance::to_string(facts.decision.reason), facts.decision.matched,
+  const std::string cached = facts.decision.cached_tokens
+                                 ? fmt::format("; cached_tokens={}", *facts.decision.cached_tokens)
+                                 : "";
+  return fmt::format("{}: reason={}; matched={:.3f}{}; load={}; scores=\"{}\"\r\n", kExplainField,
+                     balance::to_string(facts.decision.reason), facts.decision.matched, cached,
                      targets[facts.target].replica->in_flight(), scores);
 }
 

@@ -17,7 +17,8 @@ inline constexpr std::string_view kAdminTokenField = "x-rolter-admin-token";
 [[nodiscard]] bool may_explain(const config::Admin& settings, const http::Fields& fields);
 
 /// `x-rolter-explain: reason=prefix; matched=0.830; load=2; scores="a:0.830 b:0.100"` for the last
-/// pick, as a complete line.
+/// pick, as a complete line; with `cached_tokens=1184` after the match where the strategy predicts
+/// them.
 [[nodiscard]] std::string explain_field(const GatewayState& state, const RequestFacts& facts);
 
 }  // namespace rolter::proxy

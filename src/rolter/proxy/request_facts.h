@@ -47,4 +47,8 @@ struct RequestFacts {
   std::string error;  // cause in words, "" when all went well
 };
 
+/// Prompt tokens that the chosen replica was expected to find in its KV cache: as the strategy
+/// counted them, else the matched share of what the replica reports. Absent while neither is known.
+[[nodiscard]] std::optional<std::uint64_t> predicted_cached_tokens(const RequestFacts& facts);
+
 }  // namespace rolter::proxy

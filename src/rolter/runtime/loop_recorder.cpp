@@ -50,11 +50,8 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
     target.prompt_tokens.add(facts.usage->prompt_tokens);
     target.completion_tokens.add(facts.usage->completion_tokens);
     target.cached_tokens.add(facts.usage->cached_tokens.value_or(0));
-    target.predicted_cached_tokens.add(static_cast<std::uint64_t>(
-        facts.decision.matched * static_cast<double>(facts.usage->prompt_tokens)));
-  }
-  if (facts.sent) {
-    target.predicted_cached_tokens.add(facts.decision.cached_tokens.value_or(0));
+    // Of the same requests as the reported ones, or the two could not be compared.
+    target.predicted_cached_tokens.add(proxy::predicted_cached_tokens(facts).value_or(0));
   }
   telemetry::RouteCounters& counters = route.route->on(loop_);
   counters.request_bytes.add(facts.bytes_in);

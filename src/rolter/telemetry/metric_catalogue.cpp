@@ -52,7 +52,7 @@ constexpr std::array<MetricDefinition, kMetricCount> kCatalogue{{
      "rolter_predicted_cached_tokens_total",
      kCounter,
      {"route", "target"},
-     "Prompt tokens expected in the KV cache: the matched share of those reported."},
+     "Prompt tokens expected in the KV cache, of answers whose usage is known."},
     {Metric::kCompletionTokens,
      "rolter_completion_tokens_total",
      kCounter,

@@ -83,6 +83,19 @@ TEST_F(DecisionsTest, are_written_with_target_and_reason) {
               HasSubstr(R"("request_id":"a\"b","route":"chat","target":"a/x","reason":"prefix")"));
 }
 
+TEST_F(DecisionsTest, show_predicted_and_reported_cached_tokens_side_by_side) {
+  proxy::RequestFacts facts;
+  facts.route = 0;
+  shared_->decisions[0].add(*shared_->gateway.load(), facts, WallTime{1s});
+  facts.sent = true;
+  facts.decision.cached_tokens = 96;
+  facts.usage = openai::Usage{.prompt_tokens = 130, .completion_tokens = 1, .cached_tokens = 128};
+  shared_->decisions[0].add(*shared_->gateway.load(), facts, WallTime{2s});
+  const std::string json = decisions_json(find_decisions(*shared_, ""));
+  EXPECT_THAT(json, HasSubstr(R"("predicted_cached_tokens":null,"cached_tokens":null)"));
+  EXPECT_THAT(json, HasSubstr(R"("predicted_cached_tokens":96,"cached_tokens":128)"));
+}
+
 TEST_F(DecisionsTest, the_last_error_of_any_loop_counts) {
   shared_->decisions[0].note_error("a", "old", WallTime{1s});
   shared_->decisions[1].note_error("a", "new", WallTime{2s});

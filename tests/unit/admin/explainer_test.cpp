@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rolter/proxy/state_builder.h"
+#include "tests/fakes/stored_blocks.h"
 
 namespace rolter::admin {
 namespace {
@@ -30,13 +31,27 @@ class ExplainerTest : public ::testing::Test {
                      {.provider = 2, .model = "x"}};
     state_ = builder_.build(std::move(config), {.server = {}, .clients = {{}, {}, {}}}, now_).state;
   }
-  std::expected<Explanation, Reply> explain(std::string body, std::string_view path = "") {
+  std::expected<Explanation, Reply> explain(std::string body, std::string_view path = "",
+                                            std::string_view token_ids = "") {
     const std::size_t length = body.size();
     body.append(openai::RequestParser::kPadding, ' ');
     return explainer_.explain(*state_, {.path = path,
                                         .body = std::string_view(body).substr(0, length),
                                         .session = "",
-                                        .now = now_});
+                                        .now = now_,
+                                        .token_ids = token_ids});
+  }
+  /// The events of the target's engine tell of one block of four tokens, stored under this salt.
+  void holds(std::size_t target, const std::vector<TokenId>& tokens, std::string_view salt = "") {
+    kvcache::BlockIndex& index = builder_.residency()->index;
+    const auto stream = index.add_stream({.replica = replica(target).slot()}).value();
+    fakes::StoredBlocks stored{.hashes = {7}, .tokens = tokens, .block_size = 4};
+    if (!salt.empty()) {
+      stored.extras = {
+          kvcache::mix_extra(kvcache::ExtraDigest::kNone, kvcache::ExtraKind::kText, salt)};
+    }
+    stored.apply(index, stream);
+    index.set_usable(stream, true);
   }
   /// As the data path remembers a request that was sent.
   void has_served(std::size_t target, const std::string& text) {
@@ -127,6 +142,23 @@ TEST_F(ExplainerTest, shows_why_a_warm_target_is_passed_over) {
   EXPECT_EQ(why->targets[0].load, 4);
   EXPECT_EQ(why->overload->least_load, 0);
   EXPECT_THAT(to_text(*why), HasSubstr("load > 0 + 2 and load > 1.5 x 0"));
+}
+
+TEST_F(ExplainerTest, token_ids_and_salt_count_as_on_the_data_path) {
+  build(config::StrategyKind::kPreciseCacheAware);
+  holds(1, {1, 2, 3, 4});
+  holds(2, {1, 2, 3, 4}, "tenant");
+  EXPECT_EQ(explain(request("x"))->reason, "no_credit");
+  EXPECT_EQ(explain(request("x"), "", "1,2,,4")->reason, "no_credit") << "unreadable: as absent";
+  const auto plain = explain(request("x"), "", "1, 2, 3, 4");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->pick, "b");
+  EXPECT_EQ(plain->reason, "resident");
+  EXPECT_EQ(plain->prompt_tokens, 4);
+  ASSERT_TRUE(plain->overload) << "the rule that may pass it over";
+  std::string salted = request("x");
+  salted.insert(1, R"("cache_salt":"tenant",)");
+  EXPECT_EQ(explain(salted, "", "1, 2, 3, 4")->pick, "c");
 }
 
 TEST_F(ExplainerTest, without_anybody_there_is_no_pick) {
