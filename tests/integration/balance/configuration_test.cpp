@@ -1,5 +1,6 @@
 // The configurations that people begin with, as they write them, in front of simulated engines.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "rolter/config/load.h"
+#include "rolter/config/url.h"
+#include "rolter/simulator/chat_template.h"
 #include "tests/fakes/engine_thread.h"
 #include "tests/fakes/faulty_replica.h"
 #include "tests/integration/balance/gateway_fixture.h"
@@ -66,6 +69,15 @@ class ConfigurationTest : public GatewayTest {
     return answer;
   }
 
+  /// Past the gateway, as another one would.
+  void chat_with_second(const std::string& messages) {
+    EXPECT_EQ(fakes::post_json(ports_[1], "/v1/chat/completions",
+                               fmt::format(R"({{"model":"{}","max_tokens":1,"messages":[{}]}})",
+                                           kModel, messages))
+                  .status,
+              200);
+  }
+
   static std::string turn(std::string_view role, std::string_view text) {
     return fmt::format(R"({{"role":"{}","content":"{}"}})", role, text);
   }
@@ -121,6 +133,41 @@ TEST_F(ConfigurationTest, pipeline_favours_weight_and_pins_sessions) {
   EXPECT_EQ(
       chat("llama-pipeline", turn("user", "y"), {{"x-session-id", "s"}}).field("x-rolter-provider"),
       "vllm-2");
+  expect_no_load();
+}
+
+TEST_F(ConfigurationTest, precise_cache_aware_sends_a_prompt_to_the_engine_that_holds_it) {
+  const auto kv_events = [this](std::size_t i) {
+    return fmt::format(
+        "[providers.kv_events]\nendpoint = \"tcp://localhost:{}\"\n"
+        "topic = \"kv-events\"\n",
+        config::parse_tcp_endpoint(events_[i]).value().port);
+  };
+  start_from(provider(0, kv_events(0)) + provider(1, kv_events(1)) +
+             route("llama", "precise_cache_aware"));
+  // Without a replay endpoint only what comes after the subscription is known.
+  const auto blocks = [this] { return metric(R"(rolter_kv_blocks{target="vllm-2"})"); };
+  int prompts = 0;
+  await([&] {
+    chat_with_second(turn("user", fmt::format("{} is nothing to remember for long", ++prompts)));
+    return blocks() > 0;
+  });
+  const simulator::Turn rules{"system", std::string(200, 'r')};
+  const double before = blocks();
+  chat_with_second(turn(rules.role, rules.text) + "," + turn("user", "hello"));
+  await([&] { return blocks() >= before + 4; });
+  for (int i = 0; i < 6; ++i) {
+    const simulator::Turn question{"user", fmt::format("question {}", i)};
+    const auto ids =
+        simulator::render_chat({rules, question}, "", simulator::GenerationPrompt::kYes);
+    EXPECT_EQ(chat("llama", turn(rules.role, rules.text) + "," + turn("user", question.text),
+                   {{"x-rolter-vllm-token-ids", fmt::format("{}", fmt::join(ids, ","))}})
+                  .field("x-rolter-provider"),
+              "vllm-2");
+  }
+  EXPECT_EQ(metric(R"(rolter_decisions_total{route="llama",reason="resident"})"), 6.0);
+  EXPECT_EQ(chat("llama", turn("user", "no ids")).status, 200);
+  EXPECT_EQ(metric(R"(rolter_decisions_total{route="llama",reason="no_credit"})"), 1.0);
   expect_no_load();
 }
 

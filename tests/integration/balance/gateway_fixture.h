@@ -71,7 +71,8 @@ class GatewayTest : public ::testing::Test {
     return post("/v1/chat/completions",
                 R"({"model":")" + model + R"(","stream":)" + (streamed ? "true" : "false") +
                     R"(,"messages":[{"role":"user","content":")" + std::to_string(++asked_) +
-                    R"( is the number of this question"}]})");
+                    R"( is the number of this question"}]})",
+                ask_fields_);
   }
 
   /// The value of a sample of the gateway's metrics; 0 when there is none.
@@ -118,6 +119,7 @@ class GatewayTest : public ::testing::Test {
   static TimePoint now() { return std::chrono::steady_clock::now(); }
 
   std::unique_ptr<Gateway> gateway_;
+  FieldList ask_fields_;  // of every ask()
   int asked_ = 0;
 };
 

@@ -1,13 +1,19 @@
 // Every strategy in front of one sound and one faulty replica: who serves, what the client sees,
-// and that no load is left behind.
+// and that no load is left behind. Where a strategy knows the replicas' caches, the faulty one's is
+// the better: its events tell of the prompt's blocks, its LMCache has the room.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rolter/config/names.h"
+#include "tests/fakes/event_publisher.h"
 #include "tests/fakes/faulty_replica.h"
+#include "tests/fakes/msgpack_writer.h"
 #include "tests/integration/balance/gateway_fixture.h"
 
 namespace rolter::runtime {
@@ -19,13 +25,75 @@ using fakes::FaultyReplica;
 using fakes::RawAnswer;
 using Manner = FaultyReplica::Manner;
 
+constexpr const char* kIds = "1,2,3,4,5,6,7,8";
+
+/// A batch that stores the first blocks of kIds, two tokens each.
+std::string stored_blocks(std::size_t count) {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::uint64_t> tokens;
+  for (std::size_t i = 0; i < count; ++i) {
+    hashes.push_back(100 + i);
+    tokens.insert(tokens.end(), {2 * i + 1, 2 * i + 2});
+  }
+  return fakes::batch({fakes::map({{"type", fakes::text("BlockStored")},
+                                   {"block_hashes", fakes::numbers(hashes)},
+                                   {"parent_block_hash", fakes::nil()},
+                                   {"token_ids", fakes::numbers(tokens)},
+                                   {"block_size", fakes::number(2)}})});
+}
+
+/// What a strategy may know of one replica's cache, beside the replica itself.
+struct Cache {
+  fakes::EventPublisher events;
+  FaultyReplica lmcache;
+};
+
 class StrategyFaultsTest : public GatewayTest, public ::testing::WithParamInterface<StrategyKind> {
  protected:
+  StrategyFaultsTest() {
+    sound_cache_.events.publish(stored_blocks(1));
+    faulty_cache_.events.publish(stored_blocks(4));
+    sound_cache_.lmcache.set_page(R"({"occupancy": 0.9, "cache_available": true})");
+    faulty_cache_.lmcache.set_page(R"({"occupancy": 0.1, "cache_available": true})");
+    if (GetParam() == StrategyKind::kPreciseCacheAware) {
+      ask_fields_ = {{"x-rolter-vllm-token-ids", kIds}};
+    }
+  }
+
   void start_both(config::Config config) {
     add_route(config, "m").strategy = GetParam();
-    add_target(config, "sound", sound_.port());
-    add_target(config, "faulty", faulty_.port());
+    add_sound(config);
+    wire(add_target(config, "faulty", faulty_.port()), faulty_cache_);
     start(std::move(config));
+    await([this] {
+      return (GetParam() != StrategyKind::kPreciseCacheAware ||
+              (metric(R"(rolter_kv_blocks{target="sound"})") == 1 &&
+               metric(R"(rolter_kv_blocks{target="faulty"})") == 4)) &&
+             (GetParam() != StrategyKind::kLmcacheAware ||
+              (replica(0).lmcache(now()) && replica(1).lmcache(now())));
+    });
+  }
+
+  void add_sound(config::Config& config) {
+    wire(add_target(config, "sound", sound_.port()), sound_cache_);
+  }
+
+  void wire(config::Provider& provider, const Cache& cache) const {
+    if (GetParam() == StrategyKind::kPreciseCacheAware) {
+      config::KvEvents& events = provider.kv_events.emplace();
+      events.endpoint = fmt::format("tcp://127.0.0.1:{}", cache.events.port());
+      events.replay_endpoint = fmt::format("tcp://127.0.0.1:{}", cache.events.replay_port());
+    } else if (GetParam() == StrategyKind::kLmcacheAware) {
+      config::Lmcache& lmcache = provider.lmcache.emplace();
+      lmcache.endpoint.host = "127.0.0.1";
+      lmcache.endpoint.port = cache.lmcache.port();
+      lmcache.refresh = 20ms;
+    }
+  }
+
+  [[nodiscard]] bool prefers_the_faulty_one() const {
+    return GetParam() == StrategyKind::kPreciseCacheAware ||
+           GetParam() == StrategyKind::kLmcacheAware;
   }
 
   /// The sound replica alone answers from now on.
@@ -48,10 +116,15 @@ class StrategyFaultsTest : public GatewayTest, public ::testing::WithParamInterf
       EXPECT_EQ(answer.field("x-rolter-provider"), "sound");
     }
     EXPECT_GT(faulty_.requests(), 0U) << "the strategy never chose it";
+    if (prefers_the_faulty_one()) {
+      EXPECT_EQ(asked_, 1) << "its cache is the better one";
+    }
   }
 
   cluster::Replica& faulty_replica() { return replica(1); }
 
+  Cache sound_cache_;
+  Cache faulty_cache_;
   FaultyReplica sound_;
   FaultyReplica faulty_;
 };
@@ -97,7 +170,7 @@ TEST_P(StrategyFaultsTest, a_target_that_a_reload_removes_gets_nothing) {
   start_both(base_config());
   config::Config without = base_config();
   add_route(without, "m").strategy = GetParam();
-  add_target(without, "sound", sound_.port());
+  add_sound(without);
   ASSERT_TRUE(gateway_->reload(std::move(without)));
   expect_only_sound();
 }
