@@ -50,6 +50,15 @@ const std::vector<std::string>& small_engine() {
   return all;
 }
 
+/// All that an engine with a slow model did, whose hashes are 32 bytes: 27 batches, with aborts.
+const std::vector<std::string>& byte_hashing_engine() {
+  static const auto all =
+      payloads({"events/41_bytes_hash_cbor", "events/42_slow_prefill_stream",
+                "events/43_abort_before_first_byte", "events/44_abort_nonstream_before_answer",
+                "events/45_concurrent_same_prefix_slow"});
+  return all;
+}
+
 std::vector<std::vector<TokenId>> prompts() {
   std::vector<std::vector<TokenId>> all;
   std::ifstream file(rolter::test_data() / "vllm-0.32/prompts.txt");
@@ -78,8 +87,8 @@ class KvRecordings : public KvFeedTest {
     EXPECT_EQ(status().parked, 0U);
     EXPECT_EQ(status().unknown_events + status().malformed_events, 0U);
     for (const auto& prompt : prompts()) {
-      for (const char* salt : {"", "tenant-a", "tenant-b"}) {
-        const kvcache::PromptExtras extras{.adapter = {}, .cache_salt = salt};
+      for (const kvcache::PromptExtras& extras : std::initializer_list<kvcache::PromptExtras>{
+               {}, {.cache_salt = "tenant-a"}, {.cache_salt = "tenant-b"}, {.adapter = "ad1"}}) {
         EXPECT_EQ(resident(prompt, kRecordedBlockSize, extras),
                   fakes::resident(oracle, stream, prompt, kRecordedBlockSize, extras));
       }
@@ -144,6 +153,21 @@ TEST_F(KvRecordings, a_restart_in_the_middle_leaves_only_what_the_new_process_ha
   expect_state_after(small_engine());
 }
 
+TEST_F(KvRecordings, a_process_with_another_kind_of_hashes_may_follow_in_the_same_place) {
+  ASSERT_EQ(byte_hashing_engine().size(), 27U);
+  EventPublisher engine;
+  publish(engine, first_engine(), 0, 30);
+  follow({source_of(engine)});
+  await_batches(30);
+  engine.restart();
+  publish(engine, byte_hashing_engine(), 0, 9);
+  await_batches(30 + 9);
+  publish(engine, byte_hashing_engine(), 9, 27);
+  await_batches(30 + 27);
+  EXPECT_EQ(status().batches.restarts, 1U);
+  expect_state_after(byte_hashing_engine());
+}
+
 TEST_F(KvRecordings, the_recorded_restart_of_an_engine_is_followed) {
   const auto recorded = payloads({"events/20_restart_sub_stays"});
   ASSERT_EQ(recorded.size(), 5U);  // one of the old process, then four from 0 on
@@ -158,6 +182,10 @@ TEST_F(KvRecordings, the_recorded_restart_of_an_engine_is_followed) {
   await_batches(5);
   EXPECT_EQ(status().batches.restarts, 1U);
   expect_state_after({recorded.begin() + 1, recorded.end()});
+  const kvcache::PromptExtras adapter{.adapter = "ad1"};
+  EXPECT_TRUE(std::ranges::any_of(prompts(), [&](const auto& prompt) {
+    return resident(prompt, kRecordedBlockSize, adapter) > 0;
+  })) << "the new process was asked for its adapter as well";
 }
 
 TEST_F(KvRecordings, cut_connections_cost_nothing_but_time) {
