@@ -1,114 +1,16 @@
 #include "rolter/config/egress.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/egress_places.h"
+#include "tests/unit/config/loading.h"
 
 namespace rolter::config {
 namespace {
 
-struct Place {
-  std::string_view host;
-  Verdict range;
-};
-
-void PrintTo(const Place& place, std::ostream* out) {
-  *out << place.host;
-}
-
-// Every range at its edges, and every form that hides an address.
-constexpr Place kPlaces[] = {
-    {"169.254.0.0", Verdict::kLinkLocal},
-    {"169.254.169.254", Verdict::kLinkLocal},
-    {"169.254.255.255", Verdict::kLinkLocal},
-    {"169.253.255.255", Verdict::kAllowed},
-    {"169.255.0.0", Verdict::kAllowed},
-    {"fe80::", Verdict::kLinkLocal},
-    {"fe80::1", Verdict::kLinkLocal},
-    {"febf:ffff::1", Verdict::kLinkLocal},
-    {"fe7f::1", Verdict::kAllowed},
-    {"fec0::1", Verdict::kAllowed},
-    {"fd00:ec2::254", Verdict::kLinkLocal},
-    {"fd00:ec2::255", Verdict::kPrivate},
-    {"127.0.0.0", Verdict::kLoopback},
-    {"127.0.0.1", Verdict::kLoopback},
-    {"127.255.255.255", Verdict::kLoopback},
-    {"126.255.255.255", Verdict::kAllowed},
-    {"128.0.0.0", Verdict::kAllowed},
-    {"0.0.0.0", Verdict::kLoopback},
-    {"0.1.2.3", Verdict::kLoopback},
-    {"1.0.0.0", Verdict::kAllowed},
-    {"::", Verdict::kLoopback},
-    {"::1", Verdict::kLoopback},
-    {"::2", Verdict::kLoopback},
-    {"10.0.0.0", Verdict::kPrivate},
-    {"10.255.255.255", Verdict::kPrivate},
-    {"9.255.255.255", Verdict::kAllowed},
-    {"11.0.0.0", Verdict::kAllowed},
-    {"172.16.0.0", Verdict::kPrivate},
-    {"172.31.255.255", Verdict::kPrivate},
-    {"172.15.255.255", Verdict::kAllowed},
-    {"172.32.0.0", Verdict::kAllowed},
-    {"192.168.0.0", Verdict::kPrivate},
-    {"192.168.255.255", Verdict::kPrivate},
-    {"192.167.255.255", Verdict::kAllowed},
-    {"192.169.0.0", Verdict::kAllowed},
-    {"100.64.0.0", Verdict::kPrivate},
-    {"100.127.255.255", Verdict::kPrivate},
-    {"100.63.255.255", Verdict::kAllowed},
-    {"100.128.0.0", Verdict::kAllowed},
-    {"fc00::1", Verdict::kPrivate},
-    {"fdff:ffff::1", Verdict::kPrivate},
-    {"fbff::1", Verdict::kAllowed},
-    {"fe00::1", Verdict::kAllowed},
-    {"224.0.0.0", Verdict::kMulticast},
-    {"239.255.255.255", Verdict::kMulticast},
-    {"223.255.255.255", Verdict::kAllowed},
-    {"240.0.0.0", Verdict::kAllowed},
-    {"255.255.255.255", Verdict::kMulticast},
-    {"ff02::1", Verdict::kMulticast},
-    {"8.8.8.8", Verdict::kAllowed},
-    {"2001:db8::1", Verdict::kAllowed},
-    // The same address in other clothes.
-    {"::ffff:169.254.169.254", Verdict::kLinkLocal},
-    {"::ffff:a9fe:a9fe", Verdict::kLinkLocal},
-    {"0:0:0:0:0:ffff:7f00:1", Verdict::kLoopback},
-    {"::ffff:8.8.8.8", Verdict::kAllowed},
-    {"::127.0.0.1", Verdict::kLoopback},
-    {"::a9fe:a9fe", Verdict::kLinkLocal},
-    {"::8.8.8.8", Verdict::kAllowed},
-    {"64:ff9b::169.254.169.254", Verdict::kLinkLocal},
-    {"64:ff9b::10.0.0.1", Verdict::kPrivate},
-    {"64:ff9b::8.8.8.8", Verdict::kAllowed},
-    {"2002:a9fe:a9fe::1", Verdict::kLinkLocal},
-    {"2002:7f00:1::", Verdict::kLoopback},
-    {"2002:e000:1::", Verdict::kMulticast},
-    {"2002:808:808::", Verdict::kAllowed},
-    {"0xa9fea9fe", Verdict::kLinkLocal},
-    {"0xA9.0xFE.0xA9.0xFE", Verdict::kLinkLocal},
-    {"0251.0376.0251.0376", Verdict::kLinkLocal},
-    {"2852039166", Verdict::kLinkLocal},
-    {"169.254.43518", Verdict::kLinkLocal},
-    {"169.16689662", Verdict::kLinkLocal},
-    {"127.1", Verdict::kLoopback},
-    {"0177.1", Verdict::kLoopback},
-    {"0x7f.1", Verdict::kLoopback},
-    {"0", Verdict::kLoopback},
-    {"2130706433", Verdict::kLoopback},
-    {"127.0.0.1.", Verdict::kLoopback},
-    {"169.254.169.254.", Verdict::kLinkLocal},
-    {"%31%36%39.254.169.254", Verdict::kLinkLocal},
-    {"169%2E254%2e169.254", Verdict::kLinkLocal},
-    {"[fe80::1%25eth0]", Verdict::kLinkLocal},
-    {"fe80::1%eth0", Verdict::kLinkLocal},
-    {"FE80::ABCD", Verdict::kLinkLocal},
-    {"[::FFFF:127.0.0.1]", Verdict::kLoopback},
-    {"localhost", Verdict::kLoopback},
-    {"LOCALHOST.", Verdict::kLoopback},
-    {"%6cocalhost", Verdict::kLoopback},
-    {"a.localhost", Verdict::kLoopback},
-    {"localhost.example", Verdict::kAllowed},
-    {"vllm-1", Verdict::kAllowed},
-    {"127.0.0.1.nip.example", Verdict::kAllowed},
-};
+using test::kPlaces;
+using test::Place;
 
 class EgressPlace : public testing::TestWithParam<Place> {};
 
@@ -139,6 +41,45 @@ TEST_P(EgressPlace, is_excepted_by_its_own_name_unless_it_is_multicast) {
   egress.allow_hosts = {"other", std::string(GetParam().host)};
   EXPECT_EQ(EgressPolicy(egress).check_host(GetParam().host),
             GetParam().range == Verdict::kMulticast ? Verdict::kMulticast : Verdict::kAllowed);
+}
+
+/// A configuration of one provider whose `key` leads to the host.
+std::string config_with(std::string_view key, std::string_view host) {
+  const bool bare_v6 = host.find(':') != std::string_view::npos && !host.starts_with('[');
+  const std::string at = bare_v6 ? fmt::format("[{}]", host) : std::string(host);
+  const auto or_else = [&](std::string_view which, std::string_view scheme,
+                           std::string_view elsewhere) {
+    return fmt::format("{}://{}:{}", scheme, key == which ? at : elsewhere,
+                       1000 + which.size());  // a port for each
+  };
+  return with_line(3, fmt::format("api_base = \"{}\"\n"
+                                  "[providers.kv_events]\nendpoint = \"{}\"\n"
+                                  "replay_endpoint = \"{}\"\n"
+                                  "[providers.lmcache]\nendpoint = \"{}\"\n",
+                                  or_else("api_base", "http", "gpu"),
+                                  or_else("kv_events.endpoint", "tcp", "gpu"),
+                                  or_else("kv_events.replay_endpoint", "tcp", "gpu"),
+                                  or_else("lmcache.endpoint", "http", "gpu"))) +
+         "[egress]\nblock_loopback = true\nblock_private = true\n";
+}
+
+TEST_P(EgressPlace, is_judged_at_load_under_every_key_that_leads_somewhere) {
+  const auto [host, range] = GetParam();
+  for (const char* key :
+       {"api_base", "kv_events.endpoint", "kv_events.replay_endpoint", "lmcache.endpoint"}) {
+    const auto faults = errors(config_with(key, host));
+    if (range == Verdict::kAllowed) {
+      EXPECT_THAT(faults, testing::IsEmpty()) << key;
+      continue;
+    }
+    ASSERT_EQ(faults.size(), 1U) << key;
+    EXPECT_NE(faults[0].find(fmt::format("providers[0].{}: ", key)), std::string::npos)
+        << faults[0];
+    if (host.find("%eth") == std::string_view::npos && host.find("%25") == std::string_view::npos) {
+      EXPECT_NE(faults[0].find(fmt::format("is denied: {}", explain(range))), std::string::npos)
+          << faults[0];
+    }  // else: zones are no part of a URL here, wherever they lead
+  }
 }
 
 TEST(Egress, by_default_only_link_local_and_multicast_are_blocked) {
