@@ -13,6 +13,7 @@ void add_demo(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_drain(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
+void add_replay(CLI::App& app, int& exit_code);
 void add_sim_engine(CLI::App& app, int& exit_code);
 
 }  // namespace rolter::cli

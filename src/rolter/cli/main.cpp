@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   rolter::cli::add_drain(app, exit_code);
   rolter::cli::add_top(app, exit_code);
   rolter::cli::add_demo(app, exit_code);
+  rolter::cli::add_replay(app, exit_code);
   rolter::cli::add_sim_engine(app, exit_code);
   try {
     app.parse(argc, argv);
