@@ -99,13 +99,13 @@ std::vector<TraceChain> ladder(const Groups& groups, Rng& rng) {
   return calls;
 }
 
-struct Row {
+struct KnownWorkload {
   std::string_view name;
   Shape shape;
   std::vector<TraceChain> (*make)(const Groups& groups, Rng& rng);
 };
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kWorkloads = std::to_array<KnownWorkload>({
     {"gsp", {64, 16, 2'048, 128, 256}, burst},
     {"gsp_zipf", {64, 16, 2'048, 128, 256}, zipf},
     {"llmd_150", {150, 5, 6'000, 1'200, 1'000}, ladder},
@@ -115,8 +115,8 @@ constexpr auto kRows = std::to_array<Row>({
 }  // namespace
 
 std::vector<TraceChain> generate(std::string_view name, std::uint64_t seed) {
-  const auto row = std::ranges::find(kRows, name, &Row::name);
-  if (row == kRows.end()) {
+  const auto row = std::ranges::find(kWorkloads, name, &KnownWorkload::name);
+  if (row == kWorkloads.end()) {
     return {};
   }
   Rng rng(seed);
@@ -125,7 +125,7 @@ std::vector<TraceChain> generate(std::string_view name, std::uint64_t seed) {
 
 std::vector<std::string_view> generator_names() {
   std::vector<std::string_view> names;
-  for (const Row& row : kRows) {
+  for (const KnownWorkload& row : kWorkloads) {
     names.push_back(row.name);
   }
   return names;

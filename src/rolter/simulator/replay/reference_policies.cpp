@@ -166,12 +166,12 @@ std::unique_ptr<Policy> make_cheapest(std::size_t /*replicas*/) {
   return std::make_unique<Cheapest>(cost);
 }
 
-struct Row {
+struct KnownPolicy {
   std::string_view name;
   std::unique_ptr<Policy> (*make)(std::size_t replicas);
 };
 
-constexpr auto kRows = std::to_array<Row>({
+constexpr auto kPolicies = std::to_array<KnownPolicy>({
     {"leastwork", make_cheapest<queue_seconds>},
     {"session", [](std::size_t) -> std::unique_ptr<Policy> { return std::make_unique<Session>(); }},
     {"sglang_like",
@@ -187,13 +187,13 @@ constexpr auto kRows = std::to_array<Row>({
 }  // namespace
 
 std::unique_ptr<Policy> make_reference_policy(std::string_view name, std::size_t replicas) {
-  const auto row = std::ranges::find(kRows, name, &Row::name);
-  return row == kRows.end() ? nullptr : row->make(replicas);
+  const auto row = std::ranges::find(kPolicies, name, &KnownPolicy::name);
+  return row == kPolicies.end() ? nullptr : row->make(replicas);
 }
 
 std::vector<std::string_view> reference_names() {
   std::vector<std::string_view> names;
-  for (const Row& row : kRows) {
+  for (const KnownPolicy& row : kPolicies) {
     names.push_back(row.name);
   }
   return names;
