@@ -79,7 +79,9 @@ void pick(benchmark::State& state, StrategyKind kind) {
     }
     prompts.push_back(std::move(prompt));
     const std::size_t home = uniform_index(rng, count);
-    route.strategy().record(route.input(prompts.back()), route.candidates()[home]).keep();
+    route.strategy()
+        .record(route.input(prompts.back()), route.candidates()[home])
+        .keep(TimePoint{});
   }
   std::size_t next = 0;
   const bench::AllocationCounter allocations;

@@ -103,7 +103,7 @@ void BM_PreciseRecord(benchmark::State& state) {
   for (auto _ : state) {
     balance::Record record = fleet.strategy().record(
         fleet.input(), fleet.candidate(i++ % static_cast<std::size_t>(state.range(1))));
-    record.keep();
+    record.keep(TimePoint{});
     record.end(kNow - std::chrono::hours(1));
   }
   allocations.report(state);

@@ -86,7 +86,7 @@ class Route {
   void record(std::string_view text, const balance::Decision& decision) {
     balance::PickInput in = input(text);
     in.trace = decision.trace;
-    strategy_.record(in, candidates_[decision.target]).keep();
+    strategy_.record(in, candidates_[decision.target]).keep(TimePoint{});
   }
 
   void serve(std::string_view text, Rng& rng) { record(text, pick(text, rng)); }

@@ -72,6 +72,7 @@ std::string_view in_words(std::string_view reason) {
       {"no_credit", "no target is known to hold any block; this one is least loaded"},
       {"occupancy", "it has the most free cache"},
       {"hash", "the prompt's hash leads to it"},
+      {"predicted", "the first token is predicted to come soonest there"},
       {"fail_open", "no target is eligible, all that are not drained are tried"},
   });
   for (const auto& [word, meaning] : kWords) {

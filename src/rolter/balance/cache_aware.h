@@ -30,6 +30,7 @@ class CacheAware final : public Strategy {
 
   Decision pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) override;
   Record record(const PickInput& in, const Candidate& chosen) override;
+  [[nodiscard]] bool remembers_replies() const override { return true; }
 
  private:
   struct Choice {

@@ -31,6 +31,7 @@ class Pipeline final : public Strategy {
 
   Decision pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) override;
   Record record(const PickInput& in, const Candidate& chosen) override;
+  [[nodiscard]] bool remembers_replies() const override { return true; }
 
  private:
   struct Choice {

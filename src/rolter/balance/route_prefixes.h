@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "rolter/balance/choices.h"
@@ -41,6 +42,11 @@ class RoutePrefixes {
   void held_bytes(const PickInput& in, const Choices& choices,
                   PerCandidate<std::size_t>& bytes) const;
 
+  /// What the target's engine has found of a prompt.
+  void learn(std::size_t target, ReplicaSlot replica, const kvcache::HitReport& report) {
+    (**by_target_[target]).learn(replica, report);
+  }
+
   [[nodiscard]] Record record(const PickInput& in, const Candidate& chosen);
 
  private:
@@ -49,6 +55,9 @@ class RoutePrefixes {
     explicit Tree(std::shared_ptr<kvcache::PrefixTree> tree) : tree_(std::move(tree)) {}
     [[nodiscard]] kvcache::PrefixTree& operator*() const { return *tree_; }
     void undo(std::uint64_t ticket) override { tree_->undo(kvcache::PrefixTree::Ticket{ticket}); }
+    void replied(std::uint64_t ticket, std::string_view text) override {
+      tree_->extend(kvcache::PrefixTree::Ticket{ticket}, text);
+    }
 
    private:
     std::shared_ptr<kvcache::PrefixTree> tree_;

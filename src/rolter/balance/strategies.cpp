@@ -13,6 +13,7 @@
 #include "rolter/balance/pipeline.h"
 #include "rolter/balance/power_of_two.h"
 #include "rolter/balance/precise_cache_aware.h"
+#include "rolter/balance/predicted_ttft.h"
 #include "rolter/balance/random.h"
 #include "rolter/balance/round_robin.h"
 #include "rolter/balance/scorers.h"
@@ -59,18 +60,33 @@ std::unique_ptr<Strategy> make_pipeline(const StrategyParts& parts) {
 // Far below what the cache is worth: of two replicas that hold equally much the less busy one.
 constexpr double kLoadWeightBesideCache = 0.25;
 
-std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {
-  const config::RouteWeights& weights = parts.route.weights;
+std::vector<std::string> models_of(const StrategyParts& parts) {
   std::vector<std::string> models;
   for (const cluster::RouteTarget& target : parts.targets) {
     models.push_back(target.model);
   }
+  return models;
+}
+
+std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {
+  const config::RouteWeights& weights = parts.route.weights;
   return std::make_unique<PreciseCacheAware>(
       PreciseSettings{.precise_weight = weights.precise,
                       .load_weight = weights.load.value_or(kLoadWeightBesideCache),
                       .overload = overload_of(parts.route),
                       .optimistic = parts.route.optimistic},
-      parts.residency, std::move(models));
+      parts.residency, models_of(parts));
+}
+
+std::unique_ptr<Strategy> make_predicted_ttft(const StrategyParts& parts) {
+  const auto* const before = dynamic_cast<const PredictedTtft*>(parts.before);
+  return std::make_unique<PredictedTtft>(PredictedTtft::Parts{
+      .miss_weight = parts.route.miss_weight,
+      .optimistic = parts.route.optimistic,
+      .prefixes = prefixes_of(parts),
+      .residency = RouteResidency(parts.residency, models_of(parts)),
+      .queues = parts.queues ? parts.queues : std::make_shared<PrefillQueues>(),
+      .token_size = before == nullptr ? std::make_shared<TokenSize>() : before->token_size()});
 }
 
 std::unique_ptr<Strategy> make_lmcache_aware(const StrategyParts& parts) {
@@ -116,6 +132,7 @@ constexpr auto kRows = std::to_array<Row>({
     {StrategyKind::kPipeline, Memory::kPrefixesAndSessions, make_pipeline},
     {StrategyKind::kPreciseCacheAware, Memory::kNone, make_precise_cache_aware},
     {StrategyKind::kLmcacheAware, Memory::kNone, make_lmcache_aware},
+    {StrategyKind::kPredictedTtft, Memory::kPrefixes, make_predicted_ttft},
     {StrategyKind::kRoundRobin, Memory::kNone, make_round_robin},
     {StrategyKind::kRandom, Memory::kNone, make_plain<Random>},
     {StrategyKind::kLeastLoad, Memory::kNone, make_plain<LeastLoad>},

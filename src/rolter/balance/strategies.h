@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "rolter/balance/prefill_queues.h"
 #include "rolter/balance/session_tables.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/cluster_view.h"
@@ -20,6 +21,7 @@ struct StrategyParts {
   const kvcache::PrefixTrees& trees;              // has applied prefix_tree_demands()
   const SessionTables& sessions;                  // has applied session_table_demands()
   std::shared_ptr<kvcache::Residency> residency;  // of all replicas
+  std::shared_ptr<PrefillQueues> queues = {};     // of all replicas; none: the strategy's own
   const Strategy* before = nullptr;  // the route's strategy before a reload: rotations go on
 };
 

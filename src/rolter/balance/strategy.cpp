@@ -34,6 +34,8 @@ std::string_view to_string(Reason reason) {
       return "occupancy";
     case Reason::kHash:
       return "hash";
+    case Reason::kPredicted:
+      return "predicted";
   }
   return "unknown";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,8 @@ struct PickInput {
   std::string_view cache_salt = {};  // the body's; engines reuse blocks under equal salts only
   // For record(): the decision's, which saves it a second walk through the prompt. Not needed.
   kvcache::PrefixTree::Trace trace = {};
+  // Its answer comes by tokens, so that the first byte shows when the prompt has been computed.
+  bool streamed = true;
 };
 
 /// Why a target was chosen: one word for logs, metrics and explain.
@@ -50,6 +53,7 @@ enum class Reason : std::uint8_t {
   kNoCredit,   // nothing usable is known of any target's cache: least loaded
   kOccupancy,  // free cache capacity
   kHash,
+  kPredicted,  // the least predicted time to the first token
 };
 
 [[nodiscard]] std::string_view to_string(Reason reason);
@@ -77,6 +81,12 @@ struct Score {
   std::vector<std::pair<std::string_view, double>> parts = {};  // named, unweighted
 };
 
+/// What the engine says of a prompt once it has answered.
+struct PromptUsage {
+  std::uint64_t prompt_tokens = 0;
+  std::optional<std::uint64_t> cached_tokens = {};  // absent: it does not say
+};
+
 /// What a strategy has remembered of a request, on probation: dropping it undoes the memory unless
 /// keep() was called. Move-only; owns nothing when default-made.
 class Record {
@@ -85,8 +95,13 @@ class Record {
    public:
     virtual ~Undo() = default;
     virtual void undo(std::uint64_t ticket) = 0;
-    /// The record was kept ...
-    virtual void kept(std::uint64_t /*ticket*/) {}
+    /// The record was kept: the first byte came at `now` ...
+    virtual void kept(std::uint64_t /*ticket*/, TimePoint /*now*/) {}
+    /// ... the engine may have said what the prompt was, at any time before the end ...
+    virtual void reported(std::uint64_t /*ticket*/, const PromptUsage& /*usage*/) {}
+    /// ... the text of the answer, as the conversation's next prompt will have it, may be known at
+    /// its end ...
+    virtual void replied(std::uint64_t /*ticket*/, std::string_view /*text*/) {}
     /// ... and later the answer ended. Comes once for every kept record.
     virtual void ended(std::uint64_t /*ticket*/, TimePoint /*now*/) {}
   };
@@ -106,17 +121,43 @@ class Record {
   }
   ~Record() { drop(); }
 
-  /// One more memory of the same request: at most two, such as its prompt and its session.
+  /// One more memory of the same request: at most kMemories, such as its prompt and its session.
   void add(Undo& undo, std::uint64_t ticket) {
-    (memories_[0].undo == nullptr ? memories_[0] : memories_[1]) = {&undo, ticket};
+    const auto vacant = std::ranges::find(memories_, nullptr, &Memory::undo);
+    (vacant == memories_.end() ? memories_.back() : *vacant) = {&undo, ticket};
+  }
+  void add(Record&& other) {
+    for (Memory& memory : other.memories_) {
+      if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
+        add(*undo, memory.ticket);
+      }
+    }
   }
 
   /// The first body byte has come: the replica has the prompt.
-  void keep() {
+  void keep(TimePoint now) {
     kept_ = true;
     for (const Memory& memory : memories_) {
       if (memory.undo != nullptr) {
-        memory.undo->kept(memory.ticket);
+        memory.undo->kept(memory.ticket, now);
+      }
+    }
+  }
+
+  /// The engine's word on the prompt. Of a kept record, before its end.
+  void report(const PromptUsage& usage) {
+    for (const Memory& memory : memories_) {
+      if (memory.undo != nullptr && kept_) {
+        memory.undo->reported(memory.ticket, usage);
+      }
+    }
+  }
+
+  /// The answer's text; see Strategy::remembers_replies(). Of a kept record, before its end.
+  void reply(std::string_view text) {
+    for (const Memory& memory : memories_) {
+      if (memory.undo != nullptr && kept_) {
+        memory.undo->replied(memory.ticket, text);
       }
     }
   }
@@ -138,7 +179,8 @@ class Record {
 
   void drop() { end(TimePoint{}); }
 
-  std::array<Memory, 2> memories_{};
+  static constexpr std::size_t kMemories = 3;
+  std::array<Memory, kMemories> memories_{};
   bool kept_ = false;
 };
 
@@ -156,6 +198,9 @@ class Strategy {
 
   /// Whether the prompt's token ids are worth reading for it.
   [[nodiscard]] virtual bool uses_token_ids() const { return false; }
+
+  /// Whether answers are worth reading for Record::reply().
+  [[nodiscard]] virtual bool remembers_replies() const { return false; }
 
   /// Remembers that the request has been sent to `chosen`, whose rank is the decision's.
   [[nodiscard]] virtual Record record(const PickInput& in, const Candidate& chosen) = 0;

@@ -236,6 +236,8 @@ void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
       ->capture_default_str();
   command.add_flag("--no-events", arguments.no_events,
                    "No KV events and no token ids: strategies know what they sent");
+  command.add_flag("!--no-replies", options.record_replies,
+                   "Strategies do not remember answers, as with record_replies = false");
   command.add_option("--sweep", arguments.sweep,
                      "load=A:B: also look there for the largest load with 90 % of the first tokens "
                      "within 5 s");

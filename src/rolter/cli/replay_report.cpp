@@ -30,19 +30,21 @@ void write(simulator::JsonWriter& json, std::string_view key, const std::optiona
 
 std::string replay_table(const std::vector<ReplayReport>& reports, LoadColumn load) {
   std::string table = fmt::format(
-      "{:<20} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}{}\n", "strategy",
-      "requests", "refused", "hit %", "NHR", "TTFT mean", "p50", "p90", "p99", "imbalance",
-      "precision", "recall", load == LoadColumn::kShown ? "  sustainable load" : "");
+      "{:<20} {:>8} {:>7} {:>7} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8}{}\n",
+      "strategy", "requests", "refused", "hit %", "NHR", "TTFT mean", "p50", "p90", "p99",
+      "imbalance", "precision", "recall", "returned",
+      load == LoadColumn::kShown ? "  sustainable load" : "");
   for (const ReplayReport& report : reports) {
     const Outcome& outcome = report.outcome;
     fmt::format_to(
         std::back_inserter(table),
         "{:<20} {:>8} {:>7} {:>7.1f} {:>7} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9} "
-        "{:>7}{}\n",
+        "{:>7} {:>8}{}\n",
         report.strategy, outcome.requests, outcome.refused, outcome.token_hit_rate() * 100.0,
         cell(report.normalised_hit_rate), outcome.mean_ttft_s(), percentile(outcome.ttft_s, 0.5),
         percentile(outcome.ttft_s, 0.9), percentile(outcome.ttft_s, 0.99), outcome.imbalance(),
         cell(outcome.forecast.precision()), cell(outcome.forecast.recall()),
+        cell(outcome.returned_share()),
         load == LoadColumn::kShown ? fmt::format("{:>18}", cell(report.sustainable_load)) : "");
   }
   return table;
@@ -54,6 +56,7 @@ std::string replay_json(const std::vector<ReplayReport>& reports, LoadColumn loa
   for (const ReplayReport& report : reports) {
     const Outcome& outcome = report.outcome;
     json.object().text("strategy", report.strategy).number("requests", outcome.requests);
+    // Nothing breaks in virtual time; the member is there for scripts that read the demo's too.
     json.number("errors", 0).number("refused", outcome.refused);
     json.decimal("token_hit_rate", outcome.token_hit_rate());
     write(json, "normalised_hit_rate", report.normalised_hit_rate);
@@ -64,6 +67,7 @@ std::string replay_json(const std::vector<ReplayReport>& reports, LoadColumn loa
     json.decimal("tokens_per_s", tokens_per_s(outcome)).decimal("imbalance", outcome.imbalance());
     write(json, "index_precision", outcome.forecast.precision());
     write(json, "index_recall", outcome.forecast.recall());
+    write(json, "returned_share", outcome.returned_share());
     if (load == LoadColumn::kShown) {
       write(json, "sustainable_load", report.sustainable_load);
     }

@@ -11,11 +11,8 @@ namespace rolter::config {
 namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
-    "routes[].strategy=predicted_ttft",
-    "routes[].record_replies",
     "routes[].tag_requests",
     "routes[].tokenize",
-    "routes[].miss_weight",
     "routes[].ask_usage",
     "routes[].fallback_score",
     "routes[].shadow",

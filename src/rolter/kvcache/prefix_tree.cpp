@@ -8,6 +8,8 @@
 #include <limits>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "rolter/kvcache/prefix_score.h"
 #include "rolter/kvcache/prompt_ages.h"
@@ -48,6 +50,7 @@ struct PrefixTree::Impl {
   RadixTree radix;
   PromptAges ages;
   std::uint64_t evicted = 0;
+  std::vector<HeldLimit> learned;  // by slot
 
   [[nodiscard]] Ticket ticket_of(PromptId id) const {
     return Ticket{(std::uint64_t{ages[id].generation} << 32) | (std::uint64_t{id} + 1)};
@@ -86,6 +89,27 @@ struct PrefixTree::Impl {
 
   [[nodiscard]] bool is_over(ReplicaSlot replica) const {
     return radix.share(replica).marks > limits.max_nodes_per_replica;
+  }
+
+  [[nodiscard]] bool is_over_learned(ReplicaSlot replica) const {
+    const std::size_t slot = to_index(replica);
+    const std::size_t limit = slot < learned.size() ? learned[slot].bytes() : 0;
+    return limit != 0 && radix.share(replica).bytes > limit;
+  }
+
+  void learn(ReplicaSlot replica, const HitReport& report) {
+    if (to_index(replica) >= learned.size()) {
+      learned.resize(to_index(replica) + 1);
+    }
+    learned[to_index(replica)].learn(report, radix.share(replica).bytes);
+    evict_over_learned(replica);
+  }
+
+  /// The youngest prompt stays, however long.
+  void evict_over_learned(ReplicaSlot replica) {
+    while (is_over_learned(replica) && ages.size_of(replica) > 1) {
+      evict(ages.oldest_of(replica));
+    }
   }
 
   PromptId add(RadixTree::End end, ReplicaSlot replica) {
@@ -163,6 +187,7 @@ struct PrefixTree::Impl {
         }
       }
     }
+    evict_over_learned(replica);
     id = fit_own(id, root, text);
     for (const ReplicaSlot other : lifted) {
       while (is_over(other)) {
@@ -171,6 +196,23 @@ struct PrefixTree::Impl {
     }
     evict_over_bytes();
     return ticket_of(id);
+  }
+
+  /// The prompt that a ticket names; kNoId once it is gone.
+  [[nodiscard]] PromptId find(Ticket ticket) const {
+    const auto bits = static_cast<std::uint64_t>(ticket);
+    const auto id = static_cast<PromptId>(bits & 0xffff'ffff) - 1;
+    return ticket != Ticket::kNone && ages[id].generation == bits >> 32 ? id : kNoId;
+  }
+
+  void extend(PromptId id, std::string_view more) {
+    const PromptAges::Prompt prompt = ages[id];
+    std::string text;
+    text.reserve(radix.node(prompt.end).depth + more.size());
+    const std::uint64_t root = radix.spell(prompt.end, text);
+    const Trace trace = trace_of({.node = prompt.end, .matched = radix.node(prompt.end).depth});
+    text += more;
+    insert(root, text, prompt.replica, trace);
   }
 };
 
@@ -208,24 +250,37 @@ PrefixTree::Ticket PrefixTree::insert(std::uint64_t root, std::string_view text,
 }
 
 void PrefixTree::undo(Ticket ticket) {
-  if (ticket == Ticket::kNone) {
-    return;
-  }
-  const auto bits = static_cast<std::uint64_t>(ticket);
-  const auto id = static_cast<PromptId>(bits & 0xffff'ffff) - 1;
   const std::lock_guard lock(impl_->mutex);
-  PromptAges::Prompt& prompt = impl_->ages[id];
-  if (prompt.generation != bits >> 32 || prompt.insertions == kUncounted) {
+  const PromptId id = impl_->find(ticket);
+  if (id == kNoId || impl_->ages[id].insertions == kUncounted) {
     return;
   }
+  PromptAges::Prompt& prompt = impl_->ages[id];
   if (--prompt.insertions == 0) {
     impl_->remove(id);
+  }
+}
+
+void PrefixTree::extend(Ticket ticket, std::string_view more) {
+  const std::lock_guard lock(impl_->mutex);
+  if (const PromptId id = impl_->find(ticket); id != kNoId && !more.empty()) {
+    impl_->extend(id, more);
+  }
+}
+
+void PrefixTree::learn(ReplicaSlot replica, const HitReport& report) {
+  if (to_index(replica) < kMaxSlots) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->learn(replica, report);
   }
 }
 
 void PrefixTree::remove_replica(ReplicaSlot replica) {
   constexpr std::size_t kBatch = 64;
   std::unique_lock lock(impl_->mutex);
+  if (to_index(replica) < impl_->learned.size()) {
+    impl_->learned[to_index(replica)] = {};
+  }
   std::size_t left = impl_->ages.size_of(replica);  // later insertions are not meant
   while (left > 0) {
     for (std::size_t i = 0; i < kBatch && left > 0; ++i, --left) {

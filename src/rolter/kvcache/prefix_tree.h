@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "rolter/base/ids.h"
+#include "rolter/kvcache/held_limit.h"
 
 namespace rolter::kvcache {
 
@@ -113,6 +114,14 @@ class PrefixTree {
   /// since it became live have been taken back; until then it stays, at its newest age. After
   /// eviction this does nothing. At most once per ticket.
   void undo(Ticket ticket);
+
+  /// The prompt of an insertion and what the engine has answered to it, which it holds as well:
+  /// both are recorded as one more prompt of that replica. Nothing once the prompt is gone.
+  void extend(Ticket ticket, std::string_view more);
+
+  /// What the replica's engine has found of a prompt. Lowers or raises how many bytes are held for
+  /// it, as HeldLimit says; what is over goes before this returns.
+  void learn(ReplicaSlot replica, const HitReport& report);
 
   /// Forgets everything of one replica (removed by a reload, or restarted with an empty cache).
   /// Lets other calls in between whiles: a replica may hold a million prompts.

@@ -82,6 +82,17 @@ RadixTree::End RadixTree::make_end(std::uint64_t root, std::string_view text, Re
   return end;
 }
 
+std::uint64_t RadixTree::spell(NodeId end, std::string& text) const {
+  const std::size_t before = text.size();
+  text.resize(before + nodes_[end].depth);
+  const Node* node = &nodes_[end];
+  for (; !node->is_root(); node = &nodes_[node->parent]) {
+    const std::string_view edge = node->text.view();
+    edge.copy(text.data() + before + node->depth - edge.size(), edge.size());
+  }
+  return key_of(*node);
+}
+
 std::uint32_t RadixTree::prompt_at(NodeId end, ReplicaSlot replica) const {
   const Mark* const mark = nodes_[end].marks.find(replica);
   return mark == nullptr ? kNoId : mark->prompt;

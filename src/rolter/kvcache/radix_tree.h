@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,9 @@ class RadixTree {
   void attach(NodeId end, ReplicaSlot replica, std::uint32_t prompt);
   /// Takes it away, with the marks and nodes that only it needed.
   void detach(NodeId end, ReplicaSlot replica);
+
+  /// Appends the bytes from the root to the end of the node. Returns the root's key.
+  std::uint64_t spell(NodeId end, std::string& text) const;
 
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[id]; }
 

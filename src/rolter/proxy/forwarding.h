@@ -90,8 +90,10 @@ class Forwarding {
   [[nodiscard]] http::Task<std::expected<void, Failure>> dial(Try& now);
   [[nodiscard]] http::Eventual<Result<void>> send(Try& now);
   void remember(Try& now);
+  void remember_reply(Try& now, std::string_view text);
   [[nodiscard]] bool is_still_served(const Try& now) const;
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> answer(Try& now);
+  [[nodiscard]] openai::ObserverOptions observes() const;
   [[nodiscard]] Failure judge(const Try& now, const AnswerRelay& relay);
   [[nodiscard]] http::Task<Ending> pass_on(Try& now, AnswerRelay& relay, Failure verdict);
   [[nodiscard]] Ending finish(Try& now, const AnswerRelay& relay, Failure verdict,

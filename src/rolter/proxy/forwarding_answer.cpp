@@ -12,22 +12,26 @@ namespace {
 
 using cluster::Outcome;
 
+/// Of a reply, what is read: 10,000 tokens and more. It bounds what an answer under way may hold.
+constexpr std::size_t kReplyBytes = 65'536;
+
 bool type_is(const http::ResponseHead& head, std::string_view type) {
   return http::iequals(head.fields.get("content-type").substr(0, type.size()), type);
 }
 
 /// Compressed bodies pass unseen: an observer would only read noise.
 std::unique_ptr<openai::AnswerObserver> observer_for(const http::ResponseHead& head,
-                                                     openai::Endpoint endpoint) {
+                                                     openai::Endpoint endpoint,
+                                                     openai::ObserverOptions options) {
   const std::string_view coding = head.fields.get("content-encoding");
   if (!coding.empty() && !http::iequals(coding, "identity")) {
     return nullptr;
   }
   if (type_is(head, "text/event-stream")) {
-    return openai::make_sse_observer(endpoint);
+    return openai::make_sse_observer(endpoint, options);
   }
   if (type_is(head, "application/json")) {
-    return openai::make_json_observer(endpoint);
+    return openai::make_json_observer(endpoint, options);
   }
   return nullptr;
 }
@@ -38,8 +42,9 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
   const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
   const http::ResponseHead& head = now.connection->head();
   // What an answer has cost was counted when it was given.
-  AnswerRelay relay(client_, *now.connection,
-                    holder_is_only_ ? nullptr : observer_for(head, request_.endpoint()));
+  AnswerRelay relay(
+      client_, *now.connection,
+      holder_is_only_ ? nullptr : observer_for(head, request_.endpoint(), observes()));
   if (client_.head().minor_version == 0 && head.framing == http::Framing::kChunked) {
     relay.strip_framing();
   }
@@ -63,6 +68,14 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
     }
   }
   co_return co_await pass_on(now, relay, std::move(verdict));
+}
+
+/// A reply is read where a strategy remembers it and the next turn may bring it back.
+openai::ObserverOptions Forwarding::observes() const {
+  const bool reads_reply = state_.config.routes[route_.index].record_replies &&
+                           route_.strategy->remembers_replies() &&
+                           !request_.view().prompt.text.empty();
+  return {.reply_bytes = reads_reply ? kReplyBytes : 0};
 }
 
 Forwarding::Failure Forwarding::judge(const Try& now, const AnswerRelay& relay) {
@@ -114,7 +127,7 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
                      loop_.head);
   committed_ = true;
   if (verdict.outcome == Outcome::kServed) {
-    now.record.keep();
+    now.record.keep(loop_.loop.now());
     remember_answer(now, relay);
   } else {
     now.record = {};  // an error's prompt has not been computed
@@ -135,11 +148,18 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
 
 Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
                           const Result<void>& done, bool keep_alive) {
-  now.record.end(loop_.loop.now());
   facts_.bytes_out = relay.bytes_out();
   if (relay.observer() != nullptr) {
     facts_.usage = relay.observer()->usage();
+    if (done) {
+      remember_reply(now, relay.observer()->reply_text());
+    }
   }
+  if (facts_.usage) {
+    now.record.report({.prompt_tokens = facts_.usage->prompt_tokens,
+                       .cached_tokens = facts_.usage->cached_tokens});
+  }
+  now.record.end(loop_.loop.now());
   if (done) {
     report(now, verdict);
     now.link->pool.put_back(std::move(now.connection));

@@ -1,5 +1,6 @@
 // What a strategy is told of a request: for the pick, and to be remembered.
 #include "rolter/kvcache/token_ids_header.h"
+#include "rolter/openai/prompt_text.h"
 #include "rolter/proxy/forwarding.h"
 
 namespace rolter::proxy {
@@ -25,7 +26,9 @@ balance::PickInput Forwarding::pick_input() {
                                             : std::span<const TokenId>(token_ids_),
           .session = session.empty() ? view.session_id : session,
           .now = loop_.loop.now(),
-          .cache_salt = view.cache_salt};
+          .cache_salt = view.cache_salt,
+          .trace = {},
+          .streamed = view.stream};
 }
 
 void Forwarding::remember(Try& now) {
@@ -41,6 +44,20 @@ void Forwarding::remember(Try& now) {
   balance::PickInput in = pick_input();
   in.trace = facts_.decision.trace;
   now.record = route_.strategy->record(in, chosen);
+}
+
+/// The next prompt of a conversation has it as a turn, that of a completion as mere text.
+void Forwarding::remember_reply(Try& now, std::string_view text) {
+  if (text.empty()) {
+    return;
+  }
+  if (request_.endpoint() == openai::Endpoint::kCompletions) {
+    now.record.reply(text);
+    return;
+  }
+  std::string turn(1, openai::PromptText::kAssistantTurn);
+  turn += text;
+  now.record.reply(turn);
 }
 
 }  // namespace rolter::proxy

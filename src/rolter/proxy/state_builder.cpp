@@ -100,7 +100,8 @@ std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
                                .targets = targets,
                                .trees = trees_,
                                .sessions = sessions_,
-                               .residency = residency_};
+                               .residency = residency_,
+                               .queues = prefills_};
   if (const Route* before = last_ ? last_->find_named(route.model) : nullptr) {
     parts.before = before->strategy.get();
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rolter/admission/wait_queues.h"
+#include "rolter/balance/prefill_queues.h"
 #include "rolter/balance/session_tables.h"
 #include "rolter/base/ids.h"
 #include "rolter/cluster/replica_registry.h"
@@ -53,6 +54,7 @@ class StateBuilder {
   cluster::ReplicaRegistry replicas_;
   kvcache::PrefixTrees trees_;
   std::shared_ptr<kvcache::Residency> residency_ = std::make_shared<kvcache::Residency>();
+  std::shared_ptr<balance::PrefillQueues> prefills_ = std::make_shared<balance::PrefillQueues>();
   balance::SessionTables sessions_;
   admission::WaitQueues queues_;
   http::AddressBook addresses_;

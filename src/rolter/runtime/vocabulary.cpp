@@ -40,7 +40,7 @@ telemetry::Vocabulary metric_vocabulary() {
     vocabulary.errors.push_back(is_upstream_error(outcome) ? to_string(outcome)
                                                            : std::string_view());
   }
-  vocabulary.reasons = words(balance::Reason::kHash);
+  vocabulary.reasons = words(balance::Reason::kPredicted);
   vocabulary.fallbacks = {"fail_open", "fallback_route", "bad_token_ids"};
   vocabulary.probes = words(cluster::ProbeResult::kRefused);
   return vocabulary;

@@ -16,7 +16,8 @@ struct TraceCall {
   double delay_s = 0.0;  // after the end of the chain's call before
   std::size_t input_tokens = 0;
   std::size_t output_tokens = 0;
-  std::vector<std::uint32_t> blocks;  // the last may be partial
+  std::vector<std::uint32_t> blocks;   // the last may be partial
+  std::vector<std::uint32_t> reply{};  // blocks of the answer, where known: the engine keeps them
 };
 
 /// Calls that wait for each other, as one conversation's do.

@@ -70,7 +70,7 @@ class ExplainerTest : public ::testing::Test {
                                                       .session = "",
                                                       .now = now_},
                                                      chosen);
-    record.keep();
+    record.keep(TimePoint{});
   }
   cluster::Replica& replica(std::size_t target) {
     return *state_->cluster->routes[0].targets[target].replica;

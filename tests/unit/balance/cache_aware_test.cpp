@@ -212,8 +212,28 @@ TEST_F(CacheAwareTest, a_record_that_is_dropped_leaves_nothing_and_one_that_is_k
   Record kept = strategy_.record(in, fleet_.candidates()[2]);
   EXPECT_EQ(fleet_.pick(kPrompt).target, 2U) << "at once, so that a burst finds it";
   Record moved = std::move(kept);
-  moved.keep();
+  moved.keep(TimePoint{});
   EXPECT_EQ(fleet_.pick(kPrompt).target, 2U);
+}
+
+TEST_F(CacheAwareTest, a_long_answer_to_a_short_question_counts_as_held) {
+  const std::string question = "short";
+  const std::string answer(500, 'a');
+  Record record =
+      strategy_.record(input_for(fleet_.candidates(), question), fleet_.candidates()[2]);
+  record.keep(TimePoint{});
+  EXPECT_EQ(fleet_.pick(question + answer + "next").reason, Reason::kBelowThreshold);
+  record.reply(answer);
+  record.end(TimePoint{});
+  EXPECT_EQ(fleet_.pick(question + answer + "next").target, 2U);
+  EXPECT_EQ(fleet_.pick(question + answer + "next").reason, Reason::kPrefix);
+}
+
+TEST_F(CacheAwareTest, an_answer_that_came_to_nothing_is_not_held) {
+  Record record = strategy_.record(input_for(fleet_.candidates(), "q"), fleet_.candidates()[2]);
+  record.reply("answer");
+  record.end(TimePoint{});
+  EXPECT_EQ(fleet_.pick("qanswer").matched, 0.0);
 }
 
 TEST_F(CacheAwareTest, picking_does_not_change_what_is_picked_next) {

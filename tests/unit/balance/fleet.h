@@ -73,7 +73,7 @@ class Fleet {
 
   /// As if `target` had served the prompt at some time.
   void record(std::string_view text, std::size_t target, std::string_view session = {}) {
-    strategy_.record(input_for(candidates_, text, session), candidates_[target]).keep();
+    strategy_.record(input_for(candidates_, text, session), candidates_[target]).keep(TimePoint{});
   }
 
  private:

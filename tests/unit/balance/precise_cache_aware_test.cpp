@@ -205,12 +205,12 @@ TEST_F(PreciseTest, what_was_sent_counts_until_it_fails_or_one_second_after_its_
   EXPECT_EQ(pick(*strategy, tokens(40)).reason, Reason::kNoCredit);
 
   Record served = send(*strategy, tokens(40), pick(*strategy, tokens(40)));
-  served.keep();
+  served.keep(kNow);
   EXPECT_EQ(pick(*strategy, tokens(40)).reason, Reason::kResident);
   served.end(kNow - 999ms);
   EXPECT_EQ(pick(*strategy, tokens(40)).reason, Reason::kResident);
   Record again = send(*strategy, tokens(40), pick(*strategy, tokens(40)));
-  again.keep();
+  again.keep(kNow);
   again.end(kNow - 1s);
   residency_->pending.evicted(streams_[0]);
   for (const StreamId stream : streams_) {
@@ -222,7 +222,7 @@ TEST_F(PreciseTest, what_was_sent_counts_until_it_fails_or_one_second_after_its_
 TEST_F(PreciseTest, a_kept_record_that_is_dropped_leaves_nothing_behind) {
   add_engines(4);
   const auto strategy = make();
-  send(*strategy, tokens(40), pick(*strategy, tokens(40))).keep();
+  send(*strategy, tokens(40), pick(*strategy, tokens(40))).keep(kNow);
   EXPECT_EQ(pick(*strategy, tokens(40)).reason, Reason::kNoCredit);
 }
 

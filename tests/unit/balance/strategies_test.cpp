@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rolter/balance/predicted_ttft.h"
 #include "tests/unit/balance/fleet.h"
 
 namespace rolter::balance {
@@ -67,6 +68,7 @@ TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
       {StrategyKind::kPipeline, Reason::kScore},
       {StrategyKind::kPreciseCacheAware, Reason::kNoCredit},
       {StrategyKind::kLmcacheAware, Reason::kNoCredit},
+      {StrategyKind::kPredictedTtft, Reason::kPredicted},
       {StrategyKind::kRoundRobin, Reason::kRoundRobin},
       {StrategyKind::kRandom, Reason::kRandom},
       {StrategyKind::kLeastLoad, Reason::kLeastLoad},
@@ -83,6 +85,23 @@ TEST_F(StrategiesTest, each_kind_decides_in_its_own_way) {
     Fleet fleet(*strategy, 2);
     EXPECT_EQ(fleet.pick("some prompt").reason, reason);
   }
+}
+
+TEST_F(StrategiesTest, what_predicted_ttft_has_learned_of_tokens_outlives_a_reload) {
+  config::Config config;
+  config.routes.push_back(route_with(StrategyKind::kPredictedTtft, {"m", "m"}));
+  apply(config);
+  const std::vector<cluster::RouteTarget> targets = targets_of(config.routes.front());
+  StrategyParts parts{.route = config.routes.front(),
+                      .targets = targets,
+                      .trees = trees_,
+                      .sessions = sessions_,
+                      .residency = std::make_shared<kvcache::Residency>()};
+  const std::unique_ptr<Strategy> before = make_strategy(parts);
+  dynamic_cast<const PredictedTtft&>(*before).token_size()->observe(600, 200);
+  parts.before = before.get();
+  const std::unique_ptr<Strategy> after = make_strategy(parts);
+  EXPECT_EQ(dynamic_cast<const PredictedTtft&>(*after).token_size()->bytes(), 3.0);
 }
 
 TEST_F(StrategiesTest, only_strategies_that_use_a_tree_ask_for_one) {

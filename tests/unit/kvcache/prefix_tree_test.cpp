@@ -101,6 +101,30 @@ TEST(PrefixTree, a_prompt_that_failed_for_every_request_disappears_in_any_order)
   expect_empty(tree);
 }
 
+TEST(PrefixTree, a_prompt_extended_by_its_answer_is_matched_as_far_and_no_further) {
+  for (const std::size_t max_edge : {std::size_t{3}, PrefixTree::kMaxEdgeBytes}) {
+    PrefixTree tree(kRoomy, max_edge);
+    const PrefixTree::Ticket ticket = tree.insert(7, "a question", kA);
+    (void)tree.insert(7, "a question", kB);
+    (void)tree.insert(7, "a quest", kA);  // splits the edge that leads to it
+    tree.extend(ticket, " and an answer");
+    EXPECT_EQ(match_one(tree, 7, "a question and an answer and more", kA), 24U);
+    EXPECT_EQ(match_one(tree, 7, "a question and an answer and more", kB), 10U);
+    EXPECT_EQ(tree.stats().prompts, 4U);
+    tree.extend(ticket, "");
+    EXPECT_EQ(tree.stats().prompts, 4U);
+  }
+}
+
+TEST(PrefixTree, a_prompt_that_is_gone_is_not_extended) {
+  PrefixTree tree(kRoomy);
+  const PrefixTree::Ticket ticket = tree.insert(7, "a question", kA);
+  tree.undo(ticket);
+  tree.extend(ticket, " and an answer");
+  tree.extend(PrefixTree::Ticket::kNone, "x");
+  expect_empty(tree);
+}
+
 TEST(PrefixTree, a_ticket_of_an_evicted_prompt_does_not_touch_its_successor) {
   PrefixTree tree({.max_nodes_per_replica = 1, .max_index_bytes = 0});
   const auto evicted = tree.insert(1, "old", kA);

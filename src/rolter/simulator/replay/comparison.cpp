@@ -104,6 +104,7 @@ std::unique_ptr<Policy> Comparison::make(std::string_view name) const {
     return make_strategy_policy({.kind = *kind,
                                  .replicas = options_.fleet.replicas,
                                  .max_in_flight = options_.max_in_flight,
+                                 .record_replies = options_.record_replies,
                                  .index_lag = options_.index_lag});
   }
   return make_reference_policy(name, options_.fleet.replicas);

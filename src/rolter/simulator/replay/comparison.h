@@ -27,6 +27,7 @@ struct ComparisonOptions {
   FleetShape fleet;
   Pace pace;
   std::uint32_t max_in_flight = 0;      // of a target; 0 = no cap
+  bool record_replies = true;           // by strategies that remember them
   std::optional<Duration> index_lag{};  // absent: no KV events
 };
 

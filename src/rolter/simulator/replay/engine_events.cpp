@@ -30,8 +30,8 @@ EngineEvents::EngineEvents(std::shared_ptr<kvcache::Residency> residency, std::s
   }
 }
 
-void EngineEvents::changed(std::size_t replica, const TraceCall& call, const CacheChange& change,
-                           TimePoint now) {
+void EngineEvents::changed(std::size_t replica, std::span<const BlockId> chain,
+                           const CacheChange& change, TimePoint now) {
   if (change.stored.empty() && change.removed.empty()) {
     return;
   }
@@ -41,8 +41,8 @@ void EngineEvents::changed(std::size_t replica, const TraceCall& call, const Cac
                   .parent = {},
                   .removed = change.removed};
   // A resident block's prefix is resident, so what is new is the end of the chain.
-  if (change.stored.size() < call.blocks.size()) {
-    message.parent = call.blocks[call.blocks.size() - change.stored.size() - 1];
+  if (change.stored.size() < chain.size()) {
+    message.parent = chain[chain.size() - change.stored.size() - 1];
   }
   under_way_.push_back(std::move(message));
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "rolter/base/ids.h"
@@ -21,7 +22,8 @@ class EngineEvents {
   /// One stream per replica, replica i being ReplicaSlot{i}.
   EngineEvents(std::shared_ptr<kvcache::Residency> residency, std::size_t replicas, Duration lag);
 
-  void changed(std::size_t replica, const TraceCall& call, const CacheChange& change,
+  /// The replica has used this chain.
+  void changed(std::size_t replica, std::span<const BlockId> chain, const CacheChange& change,
                TimePoint now);
 
   /// Applies what has arrived by now.

@@ -11,11 +11,11 @@ namespace rolter::simulator::replay {
 namespace {
 
 struct Shape {
-  std::size_t groups;
-  std::size_t prompts;  // per group
-  std::size_t shared_tokens;
-  std::size_t own_tokens;
-  std::size_t output_tokens;
+  std::size_t groups = 0;
+  std::size_t prompts = 0;  // per group
+  std::size_t shared_tokens = 0;
+  std::size_t own_tokens = 0;
+  std::size_t output_tokens = 0;
 };
 
 /// Groups of prompts that begin alike. Ids: first each group's shared blocks, then each prompt's
@@ -99,6 +99,37 @@ std::vector<TraceChain> ladder(const Groups& groups, Rng& rng) {
   return calls;
 }
 
+/// Short questions, long answers.
+std::vector<TraceChain> chat(const Groups& /*groups*/, Rng& rng) {
+  constexpr std::size_t kConversations = 400;
+  constexpr std::size_t kTurns = 6;
+  constexpr std::uint32_t kSystemPrompts = 8;
+  constexpr std::size_t kAnswerBlocks = 6;
+  constexpr double kThinkSeconds = 20.0;
+  std::uint32_t next_block = kSystemPrompts;
+  std::vector<TraceChain> chains;
+  double at = 0.0;
+  for (std::size_t i = 0; i < kConversations; ++i) {
+    at += exponential(rng, 1.0);
+    TraceChain& chain = chains.emplace_back();
+    chain.start_s = at;
+    std::vector<std::uint32_t> said{static_cast<std::uint32_t>(uniform_index(rng, kSystemPrompts))};
+    for (std::size_t turn = 0; turn < kTurns; ++turn) {
+      said.push_back(next_block++);
+      TraceCall& call = chain.calls.emplace_back();
+      call.delay_s = turn == 0 ? 0.0 : kThinkSeconds;
+      call.blocks = said;
+      call.input_tokens = said.size() * kTraceBlockTokens;
+      call.output_tokens = kAnswerBlocks * kTraceBlockTokens;
+      for (std::size_t block = 0; block < kAnswerBlocks; ++block) {
+        call.reply.push_back(next_block++);
+      }
+      said.insert(said.end(), call.reply.begin(), call.reply.end());
+    }
+  }
+  return chains;
+}
+
 struct KnownWorkload {
   std::string_view name;
   Shape shape;
@@ -110,6 +141,7 @@ constexpr auto kWorkloads = std::to_array<KnownWorkload>({
     {"gsp_zipf", {64, 16, 2'048, 128, 256}, zipf},
     {"llmd_150", {150, 5, 6'000, 1'200, 1'000}, ladder},
     {"llmd_83", {83, 3, 8'000, 1'000, 1'000}, ladder},
+    {"chat", {}, chat},
 });
 
 }  // namespace

@@ -36,6 +36,8 @@ struct Forecast {
 struct Outcome {
   std::uint64_t requests = 0;  // served
   std::uint64_t refused = 0;
+  std::uint64_t follow_ups = 0;  // of a conversation, sent on
+  std::uint64_t returned = 0;    // of these, to the replica of the call before
   std::uint64_t prompt_tokens = 0;
   std::uint64_t hit_tokens = 0;
   std::uint64_t generated_tokens = 0;
@@ -48,6 +50,12 @@ struct Outcome {
     return prompt_tokens == 0
                ? 0.0
                : static_cast<double>(hit_tokens) / static_cast<double>(prompt_tokens);
+  }
+
+  [[nodiscard]] std::optional<double> returned_share() const {
+    return follow_ups == 0
+               ? std::nullopt
+               : std::optional(static_cast<double>(returned) / static_cast<double>(follow_ups));
   }
 
   /// Most computed prefill of a replica over the mean: 1 = even.

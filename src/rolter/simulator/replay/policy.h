@@ -29,6 +29,7 @@ struct Choice {
 /// What the caller of an engine sees of one answer, and what the engine reports of it.
 struct Answer {
   RequestId request = 0;
+  const TraceCall& call;
   std::size_t replica = 0;
   std::size_t prompt_tokens = 0;
   std::size_t cached_tokens = 0;
@@ -47,8 +48,8 @@ class Policy {
   virtual void first_token(const Answer& /*answer*/) {}
   virtual void ended(const Answer& /*answer*/) {}
 
-  /// A prefill has started and changed what the replica holds.
-  virtual void cache_changed(std::size_t /*replica*/, const TraceCall& /*call*/,
+  /// The replica has used this chain, which has changed what it holds.
+  virtual void cache_changed(std::size_t /*replica*/, std::span<const BlockId> /*chain*/,
                              const CacheChange& /*change*/, TimePoint /*now*/) {}
 };
 

@@ -36,7 +36,8 @@ class StrategyPolicy final : public Policy {
  public:
   StrategyPolicy(const StrategyOptions& options, const config::Config& config)
       : view_(registry_.apply(config, TimePoint{}).view),
-        residency_(std::make_shared<kvcache::Residency>()) {
+        residency_(std::make_shared<kvcache::Residency>()),
+        records_replies_(options.record_replies) {
     const auto demands = balance::prefix_tree_demands(config);
     matches_text_ = !demands.empty();
     trees_.apply(demands);
@@ -45,7 +46,8 @@ class StrategyPolicy final : public Policy {
                                         .targets = targets().targets,
                                         .trees = trees_,
                                         .sessions = sessions_,
-                                        .residency = residency_});
+                                        .residency = residency_,
+                                        .queues = std::make_shared<balance::PrefillQueues>()});
     if (options.index_lag) {
       events_.emplace(residency_, options.replicas, *options.index_lag);
     }
@@ -79,18 +81,29 @@ class StrategyPolicy final : public Policy {
     return Choice{decision.target, expected_blocks(decision)};
   }
 
-  void first_token(const Answer& answer) override { sent_.at(answer.request).record.keep(); }
+  void first_token(const Answer& answer) override {
+    sent_.at(answer.request).record.keep(answer.now);
+  }
 
   void ended(const Answer& answer) override {
     const auto sent = sent_.find(answer.request);
+    if (records_replies_ && strategy_->remembers_replies() && !answer.call.reply.empty()) {
+      text_.clear();
+      for (const BlockId block : answer.call.reply) {
+        append_text(block, text_);
+      }
+      sent->second.record.reply(text_);
+    }
+    sent->second.record.report({.prompt_tokens = answer.prompt_tokens / kTraceShrink,
+                                .cached_tokens = answer.cached_tokens / kTraceShrink});
     sent->second.record.end(answer.now);
     sent_.erase(sent);
   }
 
-  void cache_changed(std::size_t replica, const TraceCall& call, const CacheChange& change,
+  void cache_changed(std::size_t replica, std::span<const BlockId> chain, const CacheChange& change,
                      TimePoint now) override {
     if (events_) {
-      events_->changed(replica, call, change, now);
+      events_->changed(replica, chain, change, now);
     }
   }
 
@@ -129,6 +142,7 @@ class StrategyPolicy final : public Policy {
   balance::SessionTables sessions_;
   std::shared_ptr<kvcache::Residency> residency_;
   std::unique_ptr<balance::Strategy> strategy_;
+  bool records_replies_;
   bool matches_text_ = false;
   std::optional<EngineEvents> events_;
   std::vector<cluster::Candidate> candidates_;

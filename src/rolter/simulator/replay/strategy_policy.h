@@ -13,7 +13,8 @@ namespace rolter::simulator::replay {
 struct StrategyOptions {
   config::StrategyKind kind = config::StrategyKind::kCacheAware;
   std::size_t replicas = 4;
-  std::uint32_t max_in_flight = 0;      // of a target; 0 = no cap
+  std::uint32_t max_in_flight = 0;  // of a target; 0 = no cap
+  bool record_replies = true;
   std::optional<Duration> index_lag{};  // of KV events; absent: there are none, nor token ids
 };
 

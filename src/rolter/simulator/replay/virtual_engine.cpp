@@ -5,7 +5,7 @@
 namespace rolter::simulator::replay {
 namespace {
 
-double seconds(Duration duration) {
+double in_seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -37,7 +37,7 @@ Duration VirtualEngine::queue_time(TimePoint now) const {
 }
 
 double VirtualEngine::queued_tokens(TimePoint now) const {
-  const double computing = computing_ ? seconds(busy_until_ - now) * shape_.prefill_tps : 0.0;
+  const double computing = computing_ ? in_seconds(busy_until_ - now) * shape_.prefill_tps : 0.0;
   return static_cast<double>(waiting_tokens_) + computing;
 }
 
@@ -72,9 +72,18 @@ VirtualEngine::Prefill VirtualEngine::start(TimePoint now, CacheChange& change) 
   return prefill;
 }
 
-void VirtualEngine::finish(const TraceCall& call) {
+void VirtualEngine::finish(const TraceCall& call, CacheChange& change) {
   --in_flight_;
   active_blocks_ -= call.blocks.size();
+  if (!call.reply.empty()) {
+    cache_.use(whole_chain(call), change);
+  }
+}
+
+std::vector<BlockId> whole_chain(const TraceCall& call) {
+  std::vector<BlockId> chain = call.blocks;
+  chain.insert(chain.end(), call.reply.begin(), call.reply.end());
+  return chain;
 }
 
 }  // namespace rolter::simulator::replay

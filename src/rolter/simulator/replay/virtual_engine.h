@@ -67,7 +67,8 @@ class VirtualEngine {
   /// Starts the prompt that has waited longest. Only when can_start().
   Prefill start(TimePoint now, CacheChange& change);
   void prefilled() { computing_ = false; }
-  void finish(const TraceCall& call);
+  /// The answer has ended: with the prompt before it, it is what was used last.
+  void finish(const TraceCall& call, CacheChange& change);
 
  private:
   struct Waiting {
@@ -88,5 +89,8 @@ class VirtualEngine {
   std::size_t active_blocks_ = 0;
   bool computing_ = false;
 };
+
+/// The prompt and its answer, as the engine keeps them.
+[[nodiscard]] std::vector<BlockId> whole_chain(const TraceCall& call);
 
 }  // namespace rolter::simulator::replay

@@ -121,6 +121,10 @@ class Run {
     }
     live.replica = static_cast<std::uint32_t>(choice->replica);
     live.expected_blocks = choice->expected_blocks;
+    if (live.call > 0) {
+      ++outcome_.follow_ups;
+      outcome_.returned += live_[request - 1].replica == live.replica ? 1 : 0;
+    }
     engines_[live.replica].arrive(request, call);
     start(live.replica, now);
   }
@@ -135,7 +139,7 @@ class Run {
     Live& live = live_[prefill.request];
     const TraceCall& call = call_of(live);
     live.hit_blocks = static_cast<std::uint32_t>(prefill.hit_blocks);
-    policy_.cache_changed(replica, call, change_, now);
+    policy_.cache_changed(replica, call.blocks, change_, now);
     outcome_.prompt_tokens += call.input_tokens;
     outcome_.hit_tokens += call.input_tokens - prefill.computed_tokens;
     outcome_.replicas[replica].computed_prefill_tokens += prefill.computed_tokens;
@@ -160,7 +164,11 @@ class Run {
   void end(RequestId request, TimePoint now) {
     const Live& live = live_[request];
     const TraceCall& call = call_of(live);
-    engines_[live.replica].finish(call);
+    change_.clear();
+    engines_[live.replica].finish(call, change_);
+    if (!call.reply.empty()) {
+      policy_.cache_changed(live.replica, whole_chain(call), change_, now);
+    }
     policy_.ended(answer_of(request, now));
     ++outcome_.requests;
     ++outcome_.replicas[live.replica].requests;
@@ -181,6 +189,7 @@ class Run {
     const Live& live = live_[request];
     const TraceCall& call = call_of(live);
     return {.request = request,
+            .call = call,
             .replica = live.replica,
             .prompt_tokens = call.input_tokens,
             .cached_tokens = hit_tokens(call, live.hit_blocks),

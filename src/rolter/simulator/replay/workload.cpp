@@ -13,9 +13,11 @@ Workload make_workload(std::vector<std::vector<TraceChain>> traces) {
       workload.has_sessions |= chain.calls.size() > 1;
       workload.requests += chain.calls.size();
       for (TraceCall& call : chain.calls) {
-        for (std::uint32_t& block : call.blocks) {
-          block += static_cast<std::uint32_t>(first);
-          workload.known_blocks = std::max<std::size_t>(workload.known_blocks, block + 1);
+        for (std::vector<std::uint32_t>* const ids : {&call.blocks, &call.reply}) {
+          for (std::uint32_t& block : *ids) {
+            block += static_cast<std::uint32_t>(first);
+            workload.known_blocks = std::max<std::size_t>(workload.known_blocks, block + 1);
+          }
         }
       }
       workload.chains.push_back(std::move(chain));
