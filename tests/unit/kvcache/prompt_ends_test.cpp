@@ -9,7 +9,7 @@ namespace {
 
 constexpr StreamId kStream{3};
 
-std::vector<ChainKey> keys_of(const std::vector<TokenId>& tokens) {
+std::vector<ChainKey> keys_for(const std::vector<TokenId>& tokens) {
   std::vector<ChainKey> keys;
   chain_keys(tokens, 1, {}, keys);
   return keys;
@@ -17,9 +17,9 @@ std::vector<ChainKey> keys_of(const std::vector<TokenId>& tokens) {
 
 TEST(PromptEndsTest, a_continuation_counts_up_to_where_the_earlier_prompt_ended) {
   PromptEnds ends;
-  ends.add(kStream, keys_of({1, 2}));
-  ends.add(kStream, keys_of({1, 2, 3, 4}));
-  const std::vector<ChainKey> longer = keys_of({1, 2, 3, 4, 5, 6});
+  ends.add(kStream, keys_for({1, 2}));
+  ends.add(kStream, keys_for({1, 2, 3, 4}));
+  const std::vector<ChainKey> longer = keys_for({1, 2, 3, 4, 5, 6});
   EXPECT_EQ(ends.last_end(kStream, longer, 6), 4U);
   EXPECT_EQ(ends.last_end(kStream, longer, 4), 4U);
   EXPECT_EQ(ends.last_end(kStream, longer, 3), 2U) << "the last block is no longer resident";
@@ -28,25 +28,25 @@ TEST(PromptEndsTest, a_continuation_counts_up_to_where_the_earlier_prompt_ended)
 
 TEST(PromptEndsTest, a_part_of_an_earlier_prompt_counts_nothing) {
   PromptEnds ends;
-  ends.add(kStream, keys_of({1, 2, 3, 4}));
-  EXPECT_EQ(ends.last_end(kStream, keys_of({1, 2, 3}), 3), 0U);
-  EXPECT_EQ(ends.last_end(kStream, keys_of({1, 2, 9, 9}), 2), 0U);
+  ends.add(kStream, keys_for({1, 2, 3, 4}));
+  EXPECT_EQ(ends.last_end(kStream, keys_for({1, 2, 3}), 3), 0U);
+  EXPECT_EQ(ends.last_end(kStream, keys_for({1, 2, 9, 9}), 2), 0U);
 }
 
 TEST(PromptEndsTest, each_stream_has_its_own) {
   PromptEnds ends;
-  ends.add(kStream, keys_of({1, 2}));
-  EXPECT_EQ(ends.last_end(StreamId{2}, keys_of({1, 2}), 2), 0U);
+  ends.add(kStream, keys_for({1, 2}));
+  EXPECT_EQ(ends.last_end(StreamId{2}, keys_for({1, 2}), 2), 0U);
 }
 
 TEST(PromptEndsTest, the_oldest_is_forgotten_first) {
   PromptEnds ends(2);
   for (TokenId prompt = 1; prompt <= 3; ++prompt) {
-    ends.add(kStream, keys_of({prompt}));
+    ends.add(kStream, keys_for({prompt}));
   }
-  EXPECT_EQ(ends.last_end(kStream, keys_of({1}), 1), 0U);
-  EXPECT_EQ(ends.last_end(kStream, keys_of({2}), 1), 1U);
-  EXPECT_EQ(ends.last_end(kStream, keys_of({3}), 1), 1U);
+  EXPECT_EQ(ends.last_end(kStream, keys_for({1}), 1), 0U);
+  EXPECT_EQ(ends.last_end(kStream, keys_for({2}), 1), 1U);
+  EXPECT_EQ(ends.last_end(kStream, keys_for({3}), 1), 1U);
 }
 
 }  // namespace
