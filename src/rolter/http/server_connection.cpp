@@ -13,6 +13,7 @@ constexpr std::size_t kBodyBytesPerSecond = 1'024;
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::size_t kLingerBytes = 67'108'864;
 constexpr std::size_t kReadAhead = 16'384;
+constexpr std::size_t kMostReadAhead = 1'048'576;  // of what grows: copied a few times in all
 
 }  // namespace
 
@@ -92,7 +93,7 @@ Task<Result<void>> ServerConnection::read_head() {
     }
     const bool had_bytes = !in_.empty();
     const std::size_t room = in_.writable().empty() ? in_.readable().size() + 1 : 1;
-    if (auto filled = co_await fill(std::min(room, kReadAhead)); !filled) {
+    if (auto filled = co_await fill(std::min(room, kMostReadAhead)); !filled) {
       read_deadline_.disarm();
       if (filled.error().kind == ErrorKind::kTimeout && !had_bytes) {
         co_return fail(ErrorKind::kConnectionClosed, "idle connection", ErrorSource::kClient);
@@ -217,7 +218,7 @@ Task<Result<void>> ServerConnection::read_chunked_body() {
       reserve_keeping_head(in_.readable().size() + kBodyPadding);
       co_return Result<void>{};
     }
-    const std::size_t room = std::clamp<std::size_t>(body_bytes_, kReadAhead, 1'048'576);
+    const std::size_t room = std::clamp(body_bytes_, kReadAhead, kMostReadAhead);
     if (auto filled = co_await fill(in_.writable().size() > 0 ? 1 : room); !filled) {
       co_return filled;
     }

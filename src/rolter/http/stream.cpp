@@ -226,6 +226,11 @@ void Stream::abort() {
   }
 }
 
+void Stream::reset_at_abort() {
+  boost::system::error_code ignored;
+  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+}
+
 void Stream::shutdown_send() {
   if (tls_ && !aborted_) {
     tls_->say_end();

@@ -76,6 +76,9 @@ class Stream {
   void abort();
   [[nodiscard]] bool aborted() const { return aborted_; }
 
+  /// abort() shall reset the connection, not end it in an orderly way.
+  void reset_at_abort();
+
   /// Says "no more" to the peer, which may still be sending.
   void shutdown_send();
 

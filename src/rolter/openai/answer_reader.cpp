@@ -7,6 +7,9 @@ namespace {
 
 using enum AnswerWord;
 
+/// Far beyond any context: a larger number is no count, and sums of it would wrap.
+constexpr std::uint64_t kMostTokens = 1'000'000'000;
+
 bool contains(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
@@ -100,6 +103,9 @@ std::optional<Usage> AnswerReader::usage() const {
   usage.prompt_tokens = counts_.prompt + counts_.cache_read.value_or(0) + counts_.cache_creation;
   usage.completion_tokens = counts_.completion;
   usage.cached_tokens = counts_.cached ? counts_.cached : counts_.cache_read;
+  if (usage.cached_tokens.value_or(0) > usage.prompt_tokens) {
+    return std::nullopt;  // whatever it counts, it is not this prompt
+  }
   return usage;
 }
 
@@ -266,7 +272,7 @@ void AnswerReader::on_plain_string(AnswerWord word, std::string_view escaped) {
 void AnswerReader::on_scalar(AnswerWord word, std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  if (error != std::errc{} || end != text.data() + text.size() || number > kMostTokens) {
     return;
   }
   if (usage_depth_ > 0) {

@@ -17,6 +17,12 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out.append(name).append(": ").append(value).append("\r\n");
 }
 
+/// What a replica says under our names is not said by us.
+bool is_our_own(std::string_view name) {
+  constexpr std::string_view kPrefix = "x-rolter-";
+  return iequals(name, "x-request-id") || iequals(name.substr(0, kPrefix.size()), kPrefix);
+}
+
 bool is_event_stream(const http::ResponseHead& head) {
   constexpr std::string_view kType = "text/event-stream";
   return iequals(head.fields.get("content-type").substr(0, kType.size()), kType);
@@ -37,7 +43,7 @@ void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   append_status_line(out, in.head.status, in.head.reason);
   const http::HopByHop hop_by_hop(in.head.fields);
   for (const http::Field& field : in.head.fields) {
-    if (!iequals(field.name, "x-request-id") && !hop_by_hop.covers(field.name)) {
+    if (!is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
       append_field(out, field.name, field.value);
     }
   }

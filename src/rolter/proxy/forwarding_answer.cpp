@@ -143,6 +143,9 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   if (done) {
     done = co_await relay.relay(on_progress);
   }
+  if (!done && until_close) {
+    client_.stream().reset_at_abort();  // an orderly end would look like the answer's
+  }
   co_return finish(now, relay, std::move(verdict), done, keep_alive);
 }
 
@@ -162,6 +165,10 @@ Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
   now.record.end(loop_.loop.now());
   if (done) {
     report(now, verdict);
+    if (cluster::worth_retrying(
+            verdict.outcome)) {  // and yet the answer: nobody else was to be asked
+      loop_.recorder.attempt_failed(state_, route_.index, now.target, verdict.outcome, verdict.why);
+    }
     now.link->pool.put_back(std::move(now.connection));
     return keep_alive ? Ending::kReusable : Ending::kClose;
   }
@@ -170,6 +177,9 @@ Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
   report(now, {.outcome = client_left ? Outcome::kClientGone : Outcome::kBrokenStream});
   if (client_left) {
     interrupt_.fire(InterruptCause::kClientGone);
+  } else {
+    loop_.recorder.attempt_failed(state_, route_.index, now.target, Outcome::kBrokenStream,
+                                  facts_.error);
   }
   return Ending::kBroken;
 }

@@ -17,8 +17,19 @@ namespace dom = simdjson::dom;
 constexpr double kTimestampTickSeconds = 3.0;
 constexpr std::size_t kShrunkBlockTokens = kTraceBlockTokens / kTraceShrink;
 
+/// Block ids of a trace, which may be any numbers, as small ones in the order of their appearance.
+class BlockNumbers {
+ public:
+  [[nodiscard]] std::uint32_t of(std::uint64_t id) {
+    return numbers_.try_emplace(id, static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  absl::flat_hash_map<std::uint64_t, std::uint32_t> numbers_;
+};
+
 /// The members both formats have; false when one is missing.
-bool read_call(const dom::element& line, TraceCall& call) {
+bool read_call(const dom::element& line, BlockNumbers& numbers, TraceCall& call) {
   std::uint64_t input = 0;
   std::uint64_t output = 0;
   dom::array ids;
@@ -34,7 +45,7 @@ bool read_call(const dom::element& line, TraceCall& call) {
     if (id.get(value) != simdjson::SUCCESS) {
       return false;
     }
-    call.blocks.push_back(static_cast<std::uint32_t>(value));
+    call.blocks.push_back(numbers.of(value));
   }
   return true;
 }
@@ -46,7 +57,7 @@ class TraceReader {
   /// False when the line is in neither format.
   bool add(const dom::element& line) {
     TraceCall call;
-    if (!line.is_object() || !read_call(line, call)) {
+    if (!line.is_object() || !read_call(line, numbers_, call)) {
       return false;
     }
     std::string_view session;
@@ -91,6 +102,7 @@ class TraceReader {
   }
 
   TraceTiming timing_;
+  BlockNumbers numbers_;
   Rng rng_;
   std::vector<TraceChain> chains_;
   absl::flat_hash_map<std::string, double> session_starts_;

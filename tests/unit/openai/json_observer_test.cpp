@@ -30,6 +30,16 @@ TEST(JsonObserver, control_characters_are_passed) {
   expect_same_however_cut(Framing::kJson, Endpoint::kEmbeddings, bytes);
 }
 
+TEST(JsonObserver, counts_that_cannot_be_are_not_believed) {
+  const auto usage_of = [](const std::string& counts) {
+    return observe(Framing::kJson, Endpoint::kChatCompletions, R"({"usage":{)" + counts + "}}")
+        .usage;
+  };
+  EXPECT_FALSE(usage_of(R"("prompt_tokens":0,"prompt_tokens_details":{"cached_tokens":50000})"));
+  EXPECT_EQ(usage_of(R"("prompt_tokens":18446744073709551615,"completion_tokens":2)"),
+            (Usage{0, 2, std::nullopt}));
+}
+
 TEST(JsonObserver, usage_after_long_arrays_and_deep_values_is_found) {
   std::string numbers = "[";
   for (int i = 0; i < 50'000; ++i) {

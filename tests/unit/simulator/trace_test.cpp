@@ -16,7 +16,7 @@ namespace rolter::simulator {
 namespace {
 
 constexpr char kMooncake[] =
-    R"({"timestamp": 3000, "input_length": 1100, "output_length": 500, "hash_ids": [0, 1, 7]}
+    R"({"timestamp": 3000, "input_length": 1100, "output_length": 500, "hash_ids": [0, 1, 70000000000]}
 {"timestamp": 0, "input_length": 1024, "output_length": 10, "hash_ids": [0, 2]}
 )";
 
@@ -35,7 +35,9 @@ TEST(Trace, every_mooncake_request_is_a_chain_at_its_own_time) {
   EXPECT_LT((*chains)[0].start_s, 3.0) << "ticks of three seconds are spread";
   EXPECT_GE((*chains)[1].start_s, 3.0);
   EXPECT_LT((*chains)[1].start_s, 6.0);
-  EXPECT_EQ((*chains)[1].calls[0].blocks, (std::vector<std::uint32_t>{0, 1, 7}));
+  EXPECT_EQ((*chains)[1].calls[0].blocks, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ((*chains)[0].calls[0].blocks, (std::vector<std::uint32_t>{0, 3}))
+      << "numbered as they appear, however large their ids";
 }
 
 TEST(Trace, sessions_are_chains_that_wait_for_their_own_answers) {
