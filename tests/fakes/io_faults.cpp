@@ -1,6 +1,5 @@
 #include "tests/fakes/io_faults.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <string_view>
+
+#include "tests/fakes/libc_call.h"
 
 namespace rolter::fakes {
 namespace {
@@ -38,11 +39,6 @@ bool fails() {
   return failing;
 }
 
-template <typename Function>
-Function* libc(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 void fail_io(IoFaults which, std::size_t nth) {
@@ -62,7 +58,7 @@ std::size_t mend_io() {
 extern "C" {
 
 ssize_t recv(int socket, void* into, std::size_t size, int flags) {
-  static auto* const real = rolter::fakes::libc<decltype(recv)>("recv");
+  static auto* const real = rolter::fakes::libc_call<decltype(recv)>("recv");
   if (rolter::fakes::fails()) {
     errno = ECONNRESET;
     return -1;
@@ -71,7 +67,7 @@ ssize_t recv(int socket, void* into, std::size_t size, int flags) {
 }
 
 ssize_t sendmsg(int socket, const msghdr* message, int flags) {
-  static auto* const real = rolter::fakes::libc<decltype(sendmsg)>("sendmsg");
+  static auto* const real = rolter::fakes::libc_call<decltype(sendmsg)>("sendmsg");
   if (rolter::fakes::fails()) {
     errno = EPIPE;
     return -1;
@@ -80,7 +76,7 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
 }
 
 int connect(int socket, const sockaddr* address, socklen_t size) {
-  static auto* const real = rolter::fakes::libc<decltype(connect)>("connect");
+  static auto* const real = rolter::fakes::libc_call<decltype(connect)>("connect");
   if (rolter::fakes::fails()) {
     errno = ECONNREFUSED;
     return -1;
@@ -89,7 +85,7 @@ int connect(int socket, const sockaddr* address, socklen_t size) {
 }
 
 int accept(int socket, sockaddr* address, socklen_t* size) {
-  static auto* const real = rolter::fakes::libc<decltype(accept)>("accept");
+  static auto* const real = rolter::fakes::libc_call<decltype(accept)>("accept");
   const int accepted = real(socket, address, size);
   if (accepted >= 0 && rolter::fakes::fails()) {
     ::close(accepted);  // as the kernel takes a connection that was aborted out of its queue

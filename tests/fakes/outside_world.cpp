@@ -1,7 +1,6 @@
 #include "tests/fakes/outside_world.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,6 +12,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <memory>
+
+#include "tests/fakes/libc_call.h"
 
 namespace rolter::fakes {
 namespace {
@@ -91,11 +92,6 @@ int answer_for(std::string_view name, std::string_view service, addrinfo** resul
   return 0;
 }
 
-template <typename Function>
-Function* original(const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
-}
-
 }  // namespace
 
 OutsideWorld& OutsideWorld::get() {
@@ -158,14 +154,14 @@ int getaddrinfo(const char* name, const char* service, const addrinfo* hints, ad
   if (name != nullptr && std::string_view(name).ends_with(".test")) {
     return answer_for(name, service == nullptr ? "" : service, result);
   }
-  static auto* const real = original<decltype(getaddrinfo)>("getaddrinfo");
+  static auto* const real = libc_call<decltype(getaddrinfo)>("getaddrinfo");
   return real(name, service, hints, result);
 }
 
 void freeaddrinfo(addrinfo* first) {
   using namespace rolter::fakes;
   if (!own_answers().erase(first)) {
-    static auto* const real = original<decltype(freeaddrinfo)>("freeaddrinfo");
+    static auto* const real = libc_call<decltype(freeaddrinfo)>("freeaddrinfo");
     real(first);
   }
 }

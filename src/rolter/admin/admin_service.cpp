@@ -9,6 +9,7 @@
 
 #include "rolter/admin/page.h"
 #include "rolter/admin/state_view.h"
+#include "rolter/base/percent.h"
 #include "rolter/http/head_parser.h"
 #include "rolter/openai/json_document.h"
 #include "rolter/openai/json_string.h"
@@ -232,16 +233,7 @@ std::string query_value(std::string_view query, std::string_view name) {
     if (equals == std::string_view::npos || pair.substr(0, equals) != name) {
       continue;
     }
-    std::string value;
-    for (std::size_t i = equals + 1; i < pair.size(); ++i) {
-      unsigned code = 0;
-      const bool coded = pair[i] == '%' && i + 2 < pair.size() &&
-                         std::from_chars(pair.data() + i + 1, pair.data() + i + 3, code, 16).ptr ==
-                             pair.data() + i + 3;
-      value.push_back(coded ? static_cast<char>(code) : pair[i]);
-      i += coded ? 2 : 0;
-    }
-    return value;
+    return percent_decoded(pair.substr(equals + 1));
   }
   return {};
 }

@@ -8,30 +8,10 @@
 #include <span>
 
 #include "rolter/base/ascii.h"
+#include "rolter/base/percent.h"
 
 namespace rolter::config {
 namespace {
-
-int hex_digit(char c) {
-  int value = -1;
-  std::from_chars(&c, &c + 1, value, 16);
-  return value;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool escape = text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 &&
-                        hex_digit(text[i + 2]) >= 0;
-    if (escape) {
-      out += static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2]));
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
 
 /// One part of an IPv4 literal: decimal, octal after "0", hexadecimal after "0x".
 std::optional<std::uint32_t> parse_part(std::string_view part) {

@@ -47,6 +47,8 @@ class ServerConnection {
 
   /// Sends everything. The pieces must stay alive.
   [[nodiscard]] Eventual<Result<void>> send(Gather out);
+  /// What the socket has not taken at once.
+  [[nodiscard]] Task<Result<void>> send_rest(Gather out);
   [[nodiscard]] Stream& stream() { return stream_; }
 
   /// From the next read_head() on.
@@ -75,7 +77,6 @@ class ServerConnection {
  private:
   [[nodiscard]] Task<Result<void>> fill(std::size_t room);
   [[nodiscard]] Task<Result<std::string_view>> await_body();
-  [[nodiscard]] Task<Result<void>> send_rest(Gather out);
   [[nodiscard]] Task<Result<void>> read_sized_body();
   [[nodiscard]] Task<Result<void>> read_chunked_body();
   [[nodiscard]] Task<Result<void>> send_continue();

@@ -87,18 +87,11 @@ http::Eventual<Result<void>> AnswerRelay::send(http::Gather out) {
 }
 
 http::Task<Result<void>> AnswerRelay::send_rest(std::string unsent) {
-  auto written = co_await client_.stream().write_all(http::Gather{unsent});
-  if (!written) {
-    written.error().source = ErrorSource::kClient;
-  }
-  co_return written;
+  co_return co_await client_.send_rest({unsent});
 }
 
 http::Task<Result<void>> AnswerRelay::move_piece() {
-  auto piece = upstream_.try_read_body(*this);
-  if (piece && piece->raw.empty() && !piece->end) {
-    piece = co_await upstream_.read_body(*this);
-  }
+  auto piece = co_await upstream_.read_body(*this);
   if (!piece) {
     co_return std::unexpected(std::move(piece.error()));
   }

@@ -1,6 +1,6 @@
 #include "rolter/proxy/client_answer.h"
 
-#include "rolter/base/ascii.h"
+#include "rolter/proxy/field_lines.h"
 
 namespace rolter::proxy {
 namespace {
@@ -11,10 +11,6 @@ void append_status_line(std::string& out, int status, std::string_view reason) {
   out.append("HTTP/1.1 ");
   append_decimal(out, static_cast<std::uint64_t>(status));
   out.append(" ").append(reason).append("\r\n");
-}
-
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
 }
 
 /// What a replica says under our names is not said by us.
@@ -68,9 +64,7 @@ void write_own_answer(const OwnAnswer& answer, std::string_view request_id, std:
   if (!answer.body.empty()) {
     append_field(out, "Content-Type", answer.content_type);
   }
-  out.append("Content-Length: ");
-  append_decimal(out, answer.body.size());
-  out.append("\r\n");
+  append_field(out, "Content-Length", answer.body.size());
   out.append(answer.extra_fields);
   if (!answer.keep_alive) {
     out.append("Connection: close\r\n");

@@ -165,8 +165,8 @@ Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
   now.record.end(loop_.loop.now());
   if (done) {
     report(now, verdict);
-    if (cluster::worth_retrying(
-            verdict.outcome)) {  // and yet the answer: nobody else was to be asked
+    // Worth it, and yet this is the answer: nobody else was to be asked.
+    if (cluster::worth_retrying(verdict.outcome)) {
       loop_.recorder.attempt_failed(state_, route_.index, now.target, verdict.outcome, verdict.why);
     }
     now.link->pool.put_back(std::move(now.connection));

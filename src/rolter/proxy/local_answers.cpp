@@ -1,8 +1,8 @@
 #include "rolter/proxy/local_answers.h"
 
-#include <charconv>
 #include <utility>
 
+#include "rolter/base/percent.h"
 #include "rolter/openai/error_body.h"
 #include "rolter/proxy/access.h"
 
@@ -10,23 +10,6 @@ namespace rolter::proxy {
 namespace {
 
 constexpr std::string_view kModelsPath = "/v1/models";
-
-/// Clients send the slash of "org/name" as %2F (RFC 3986, section 2.1).
-std::string percent_decoded(std::string_view text) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned byte = 0;
-    const char* const digits = text.data() + at + 1;
-    if (text[at] == '%' && text.size() - at > 2 &&
-        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
-      plain.push_back(static_cast<char>(byte));
-      at += 2;
-    } else {
-      plain.push_back(text[at]);
-    }
-  }
-  return plain;
-}
 
 void append_model(std::string& out, std::string_view id) {
   out += R"({"id":)";
@@ -111,6 +94,7 @@ std::optional<std::expected<LocalAnswer, OwnError>> LocalAnswers::answer(
   if (!is_model) {
     return LocalAnswer{list_models(state, *caller)};
   }
+  // Clients send the slash of "org/name" as %2F.
   auto model = one_model(state, *caller, percent_decoded(path.substr(kModelsPath.size() + 1)));
   if (!model) {
     return std::unexpected(std::move(model.error()));

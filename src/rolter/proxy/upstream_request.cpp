@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "rolter/base/ascii.h"
 #include "rolter/proxy/explain_field.h"
+#include "rolter/proxy/field_lines.h"
 
 namespace rolter::proxy {
 namespace {
@@ -12,10 +12,6 @@ namespace {
 using http::iequals;
 
 constexpr std::string_view kRankField = "X-data-parallel-rank";  // vLLM's and SGLang's
-
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(name).append(": ").append(value).append("\r\n");
-}
 
 bool is_our_own(std::string_view name) {
   static constexpr std::array<std::string_view, 7> kNames{
@@ -49,15 +45,11 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
   }
   append_field(out, "X-Request-Id", in.request_id);
   if (in.rank) {
-    out.append(kRankField).append(": ");
-    append_decimal(out, *in.rank);
-    out.append("\r\n");
+    append_field(out, kRankField, *in.rank);
   }
   out.append(in.provider.own_fields);
   if (in.has_body) {
-    out.append("Content-Length: ");
-    append_decimal(out, in.content_length);
-    out.append("\r\n");
+    append_field(out, "Content-Length", in.content_length);
   }
   out.append("\r\n");
 }

@@ -39,6 +39,17 @@ class CacheSourcesTest : public GatewayTest {
     lmcache.refresh = 20ms;
   }
 
+  /// With the two targets' LMCaches known to the gateway.
+  void start_with_caches(const char* page_of_first, const char* page_of_second) {
+    first_cache_.set_page(page_of_first);
+    second_cache_.set_page(page_of_second);
+    config::Config config = config_with(StrategyKind::kLmcacheAware);
+    add_lmcache(config, 0, first_cache_);
+    add_lmcache(config, 1, second_cache_);
+    start(std::move(config));
+    await([this] { return replica(0).lmcache(now()) && replica(1).lmcache(now()); });
+  }
+
   /// Of 20 requests, how many the first target got.
   int share_of_first() {
     int count = 0;
@@ -53,6 +64,8 @@ class CacheSourcesTest : public GatewayTest {
 
   FaultyReplica first_;
   FaultyReplica second_;
+  FaultyReplica first_cache_;
+  FaultyReplica second_cache_;
 };
 
 TEST_F(CacheSourcesTest, token_ids_are_not_forwarded) {
@@ -91,28 +104,14 @@ TEST_F(CacheSourcesTest, token_ids_have_a_limit_of_their_own) {
 }
 
 TEST_F(CacheSourcesTest, the_replica_whose_lmcache_has_room_is_preferred) {
-  FaultyReplica full;
-  FaultyReplica empty;
-  full.set_page(R"({"occupancy": 0.95, "cache_available": true})");
-  empty.set_page(R"({"occupancy": 0.10, "cache_available": true})");
-  config::Config config = config_with(StrategyKind::kLmcacheAware);
-  add_lmcache(config, 0, full);
-  add_lmcache(config, 1, empty);
-  start(std::move(config));
-  await([this] { return replica(0).lmcache(now()) && replica(1).lmcache(now()); });
+  start_with_caches(R"({"occupancy": 0.95, "cache_available": true})",
+                    R"({"occupancy": 0.10, "cache_available": true})");
   EXPECT_EQ(share_of_first(), 0);
 }
 
 TEST_F(CacheSourcesTest, an_lmcache_that_is_not_available_has_no_room) {
-  FaultyReplica out_of_order;
-  FaultyReplica half_full;
-  out_of_order.set_page(R"({"occupancy": 0.0, "cache_available": false})");
-  half_full.set_page(R"({"occupancy": 0.5, "cache_available": true})");
-  config::Config config = config_with(StrategyKind::kLmcacheAware);
-  add_lmcache(config, 0, out_of_order);
-  add_lmcache(config, 1, half_full);
-  start(std::move(config));
-  await([this] { return replica(0).lmcache(now()) && replica(1).lmcache(now()); });
+  start_with_caches(R"({"occupancy": 0.0, "cache_available": false})",
+                    R"({"occupancy": 0.5, "cache_available": true})");
   EXPECT_EQ(share_of_first(), 0);
 }
 
