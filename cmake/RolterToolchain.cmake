@@ -53,3 +53,17 @@ find_package(OpenSSL REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_library(ROLTER_ZMQ_LIBRARY zmq REQUIRED)
 find_library(ROLTER_XXHASH_LIBRARY xxhash REQUIRED)
+
+# Abseil promises no binary interface from one release to the next, and its forty small libraries
+# are forty more places to look for code: the binary that is shipped has what it uses inside.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
+  list(FILTER imported INCLUDE REGEX "^absl::")
+  foreach(target ${imported})
+    get_target_property(shared ${target} IMPORTED_LOCATION_NONE)
+    if(shared)
+      string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive "${shared}")
+      set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_NONE "${archive}")
+    endif()
+  endforeach()
+endif()

@@ -8,13 +8,14 @@
 #include "rolter/base/time.h"
 #include "rolter/http/asio.h"
 #include "rolter/http/deadline_wheel.h"
+#include "rolter/http/turns.h"
 
 namespace rolter::http {
 
 /// What connections share with the event loop they live on. One thread.
 class Loop {
  public:
-  Loop(asio::io_context& io, const Clock& clock) : io_(io), clock_(clock) {}
+  Loop(asio::io_context& io, const Clock& clock) : io_(io), clock_(clock), turns_(io) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
@@ -22,6 +23,9 @@ class Loop {
   [[nodiscard]] DeadlineWheel& wheel() { return wheel_; }
   [[nodiscard]] TimePoint now() const { return clock_.now(); }
   [[nodiscard]] WallTime wall_now() const { return clock_.wall_now(); }
+
+  /// To await before sending.
+  [[nodiscard]] Turns::Wait turn() { return turns_.next(); }
 
   /// Working memory between two suspension points: bursts are read here, so that a connection keeps
   /// only a small buffer of its own. Its content does not survive a co_await.
@@ -35,6 +39,7 @@ class Loop {
   DeadlineWheel wheel_;
   std::unique_ptr<std::array<char, kScratchBytes>> scratch_ =
       std::make_unique<std::array<char, kScratchBytes>>();
+  Turns turns_;  // last: who waits there may use all of the above to its end
 };
 
 }  // namespace rolter::http

@@ -152,6 +152,7 @@ Task<Result<UpstreamConnection::Piece>> UpstreamConnection::await_body(BodySink&
   filled_last_read_ = *bytes == in_.writable().size();
   in_.commit(*bytes);
   pending_ = in_.readable().size();
+  co_await loop_.turn();
   co_return take(in_.readable(), sink);
 }
 

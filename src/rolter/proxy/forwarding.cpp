@@ -135,6 +135,7 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     }
     const bool reused = now.connection->exchanges() > 0;
     const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
+    co_await loop_.loop.turn();
     const Result<void> sent = co_await send(now);
     if (!sent) {
       now.connection->end_sending();

@@ -40,6 +40,7 @@ std::unique_ptr<openai::AnswerObserver> observer_for(const http::ResponseHead& h
 
 http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& now) {
   const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
+  co_await loop_.loop.turn();
   const http::ResponseHead& head = now.connection->head();
   // What an answer has cost was counted when it was given.
   AnswerRelay relay(
