@@ -84,12 +84,15 @@ RadixTree::End RadixTree::make_end(std::uint64_t root, std::string_view text, Re
 
 std::uint64_t RadixTree::spell(NodeId end, std::string& text) const {
   const std::size_t before = text.size();
-  text.resize(before + nodes_[end].depth);
   const Node* node = &nodes_[end];
-  for (; !node->is_root(); node = &nodes_[node->parent]) {
-    const std::string_view edge = node->text.view();
-    edge.copy(text.data() + before + node->depth - edge.size(), edge.size());
-  }
+  // Not resize(): it would write a long prompt twice.
+  text.resize_and_overwrite(before + node->depth, [&](char* to, std::size_t size) {
+    for (; !node->is_root(); node = &nodes_[node->parent]) {
+      const std::string_view edge = node->text.view();
+      edge.copy(to + before + node->depth - edge.size(), edge.size());
+    }
+    return size;
+  });
   return key_of(*node);
 }
 
