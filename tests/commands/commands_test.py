@@ -126,6 +126,10 @@ class Commands(unittest.TestCase):
         said = self.rolter("check", "-c", str(broken), "--live", code=1)
         self.assertIn('a: it does not serve "n" but "m"', said)
 
+    def test_a_folder_is_no_configuration(self):
+        said = self.rolter("check", "-c", self.folder.name, code=1)
+        self.assertIn(f"{self.folder.name}: error: is a directory; name the file", said)
+
     def test_reload_over_the_admin_listener(self):
         def reload() -> tuple[int, dict]:
             request = urllib.request.Request(f"{self.admin}/admin/reload", b"", method="POST",

@@ -33,13 +33,14 @@ class Program:
     """A child process whose standard error is kept. Use as a context manager: leaving it ends the
     process, first politely."""
 
-    def __init__(self, command: list[str], cwd: Path | None = None, pass_fds: tuple[int, ...] = ()):
+    def __init__(self, command: list[str], cwd: Path | None = None, pass_fds: tuple[int, ...] = (),
+                 stdin: int = subprocess.DEVNULL):
         self.command = command
         self.log: list[str] = []
         self._changed = threading.Condition()
         self._closed = False
         self.process = subprocess.Popen(
-            command, cwd=cwd, pass_fds=pass_fds, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command, cwd=cwd, pass_fds=pass_fds, stdin=stdin, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, errors="replace")
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -98,10 +99,11 @@ class Program:
 
 class Gateway(Program):
     """`rolter serve`, listening when the constructor returns: on any free port, or with options of
-    the caller's."""
+    the caller's. `launcher` goes before the command, as env(1) does."""
 
-    def __init__(self, rolter: str, config: Path, options: tuple[str, ...] = ("--port", "0")):
-        super().__init__([rolter, "serve", "-c", str(config), *options])
+    def __init__(self, rolter: str, config: Path, options: tuple[str, ...] = ("--port", "0"),
+                 launcher: tuple[str, ...] = ()):
+        super().__init__([*launcher, rolter, "serve", "-c", str(config), *options])
         try:
             self.port = int(self.wait_for_line(_LISTENING).group(2))
         except NotReady:

@@ -61,6 +61,7 @@ void write_server(const config::Server& server, JsonWriter& json) {
   secs(json, "drain_settle_secs", server.drain_settle);
   secs(json, "drain_secs", server.drain);
   json.number("max_connections", server.max_connections);
+  json.number("max_buffered_bytes", server.max_buffered_bytes);
   if (server.tls) {
     json.object("tls").text("cert", server.tls->cert).text("key", server.tls->key).end();
   }
@@ -196,6 +197,7 @@ void write_traffic_rules(const config::Config& config, JsonWriter& json) {
     json.null("request_secs");
   }
   secs(json, "idle_secs", config.timeouts.idle);
+  secs(json, "heartbeat_secs", config.timeouts.heartbeat);
   secs(json, "client_head_secs", config.timeouts.client_head);
   secs(json, "client_body_secs", config.timeouts.client_body);
   secs(json, "client_idle_secs", config.timeouts.client_idle);

@@ -4,14 +4,21 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "rolter/config/load.h"
 
 namespace rolter::cli {
 
 ConfigFile load_config_file(const std::string& path) {
+  std::error_code unknown;  // then opening it says what is wrong
+  if (std::filesystem::is_directory(path, unknown)) {
+    return {std::nullopt, path + ": error: is a directory; name the file, such as " +
+                              (std::filesystem::path(path) / "rolter.toml").string() + "\n"};
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return {std::nullopt, path + ": error: cannot be read: " + std::strerror(errno) + "\n"};

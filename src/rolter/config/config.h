@@ -50,6 +50,7 @@ struct Server {
   milliseconds drain_settle{0};
   milliseconds drain{30'000};
   std::size_t max_connections = 10'000;
+  std::size_t max_buffered_bytes = 2'147'483'648;  // of requests, all connections together
   std::optional<ServerTls> tls;
   bool operator==(const Server&) const = default;
 };
@@ -204,6 +205,7 @@ struct Timeouts {
   milliseconds connect{10'000};
   std::optional<milliseconds> request;  // to the first body byte; absent: 600 s for streams only
   milliseconds idle{0};
+  milliseconds heartbeat{0};  // comments to clients that wait for a stream's first byte; 0: none
   milliseconds client_head{30'000};
   milliseconds client_body{60'000};
   milliseconds client_idle{75'000};

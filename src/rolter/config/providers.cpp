@@ -25,12 +25,15 @@ constexpr auto kLmcacheFormats =
 constexpr std::uint64_t kMaxBlockSize = 65'536;
 constexpr std::uint64_t kMaxRanks = 1024;
 
-/// `"..." is no usable ...: why`. A URL that may hold a password is not repeated.
+/// `"..." is no usable ...: why`. A URL that may hold a password is not repeated, nor a query, in
+/// which a key may stand.
 std::string refusal(const Text& text, std::string_view what, std::string_view why) {
   if (text.shown.find('@') != std::string::npos) {
     return fmt::format("no usable {}: {}", what, why);
   }
-  return fmt::format("\"{}\" is no usable {}: {}", text.shown, what, why);
+  const std::size_t query = text.shown.find('?');
+  return fmt::format("\"{}{}\" is no usable {}: {}", text.shown.substr(0, query),
+                     query == std::string::npos ? "" : "?...", what, why);
 }
 
 /// Whether the policy lets us connect to `host`; the refusal is reported under `key`.

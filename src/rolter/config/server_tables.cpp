@@ -52,6 +52,7 @@ void read_server(TableReader& table, Server& server) {
   table.secs("drain_settle_secs", server.drain_settle);
   table.secs("drain_secs", server.drain);
   table.integer("max_connections", server.max_connections, {.min = 1});
+  table.integer("max_buffered_bytes", server.max_buffered_bytes, {.min = 1});
   table.table("tls", [&server](TableReader& tls) {
     server.tls.emplace();
     tls.text("cert", server.tls->cert, Presence::kRequired);

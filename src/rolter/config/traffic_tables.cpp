@@ -25,6 +25,7 @@ void read_timeouts(TableReader& table, Timeouts& timeouts) {
   table.secs("connect_secs", timeouts.connect);
   table.secs("request_secs", timeouts.request);
   table.secs("idle_secs", timeouts.idle);
+  table.secs("heartbeat_secs", timeouts.heartbeat);
   table.secs("client_head_secs", timeouts.client_head);
   table.secs("client_body_secs", timeouts.client_body);
   table.secs("client_idle_secs", timeouts.client_idle);

@@ -17,10 +17,12 @@ constexpr std::size_t kMostReadAhead = 1'048'576;  // of what grows: copied a fe
 
 }  // namespace
 
-ServerConnection::ServerConnection(Loop& loop, Socket socket, ServerLimits limits)
+ServerConnection::ServerConnection(Loop& loop, Socket socket, ServerLimits limits,
+                                   BufferBudget* budget)
     : loop_(loop),
       stream_(std::move(socket)),
       limits_(limits),
+      share_(budget),
       read_deadline_(loop.wheel(), [this] { on_read_timeout(); }),
       watch_(loop.wheel(), [this] { on_watch(); }) {}
 
@@ -38,7 +40,9 @@ void ServerConnection::on_read_timeout() {
 
 Task<Result<void>> ServerConnection::fill(std::size_t room) {
   if (in_.writable().size() < room) {
-    reserve_keeping_head(in_.readable().size() + room);
+    if (auto grown = grow_keeping_head(in_.readable().size() + room); !grown) {
+      co_return grown;
+    }
   }
   const auto bytes = co_await stream_.read_some(in_.writable());
   if (!bytes) {
@@ -124,6 +128,16 @@ void ServerConnection::reserve_keeping_head(std::size_t bytes) {
   }
 }
 
+Result<void> ServerConnection::grow_keeping_head(std::size_t bytes) {
+  if (!share_.grow_to(bytes, limits_.max_buffered_bytes)) {
+    return fail(ErrorKind::kUnavailable,
+                "the gateway holds as many bytes of requests as it may (max_buffered_bytes); try "
+                "again shortly");
+  }
+  reserve_keeping_head(bytes);
+  return {};
+}
+
 Task<Result<void>> ServerConnection::send_continue() {
   if (!head_.expects_continue) {
     co_return Result<void>{};
@@ -174,7 +188,9 @@ Task<Result<void>> ServerConnection::read_sized_body() {
   }
   body_bytes_ = static_cast<std::size_t>(head_.content_length);
   const std::size_t whole = head_bytes_ + body_bytes_;
-  reserve_keeping_head(whole + kBodyPadding);
+  if (auto grown = grow_keeping_head(whole + kBodyPadding); !grown) {
+    co_return grown;
+  }
   if (auto sent = co_await send_continue(); !sent) {
     co_return sent;
   }
@@ -267,6 +283,7 @@ void ServerConnection::release_request() {
     } else {
       in_.shrink();
     }
+    share_.release();
   }
 }
 
@@ -277,6 +294,7 @@ void ServerConnection::finish_request() {
     head_bytes_ = body_bytes_ = 0;
     if (in_.capacity() > InputBuffer::kIdleBytes) {
       in_.shrink();
+      share_.release();
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "rolter/base/error.h"
+#include "rolter/http/buffer_budget.h"
 #include "rolter/http/chunked.h"
 #include "rolter/http/head_parser.h"
 #include "rolter/http/input_buffer.h"
@@ -17,9 +18,10 @@ namespace rolter::http {
 struct ServerLimits {
   HeadLimits head;
   std::size_t max_body_bytes = 33'554'432;
-  Duration head_timeout{};  // first to last byte of a head
-  Duration body_timeout{};  // of a body; again as long while 1 KiB a second has come
-  Duration idle_timeout{};  // between requests
+  std::size_t max_buffered_bytes = 0;  // of all connections of one budget; 0 = no limit
+  Duration head_timeout{};             // first to last byte of a head
+  Duration body_timeout{};             // of a body; again as long while 1 KiB a second has come
+  Duration idle_timeout{};             // between requests
 };
 
 /// The server's side of one client connection: reads one request after another and sends what it is
@@ -27,21 +29,23 @@ struct ServerLimits {
 /// the body are good until finish_request() or release_request().
 class ServerConnection {
  public:
-  ServerConnection(Loop& loop, Socket socket, ServerLimits limits);
+  /// `budget` must outlive it; without one there is no max_buffered_bytes.
+  ServerConnection(Loop& loop, Socket socket, ServerLimits limits, BufferBudget* budget = nullptr);
 
   /// Before the first head: speaks TLS from here on, for which the client has as long as for a
   /// head.
   [[nodiscard]] Task<Result<void>> accept_tls(std::shared_ptr<const TlsContext> context);
 
   /// Waits for the next request's head. Errors: kConnectionClosed when the client is done (nothing
-  /// to answer), kTimeout after a part of a head (408), kProtocol (400), kLimitExceeded (431).
+  /// to answer), kTimeout after a part of a head (408), kProtocol (400), kLimitExceeded (431),
+  /// kUnavailable (503) over max_buffered_bytes.
   /// After any error the connection must be closed.
   [[nodiscard]] Task<Result<void>> read_head();
   [[nodiscard]] const RequestHead& head() const { return head_; }
 
   /// The whole body, de-chunked, followed by kBodyPadding readable bytes. Sends "100 Continue" when
-  /// the client waits for it. Errors: kLimitExceeded (413), kTimeout (408), kProtocol (400), or the
-  /// connection's end. After any error the connection must be closed.
+  /// the client waits for it. Errors: kLimitExceeded (413), kTimeout (408), kProtocol (400),
+  /// kUnavailable (503), or the connection's end. After any error the connection must be closed.
   static constexpr std::size_t kBodyPadding = 64;
   [[nodiscard]] Eventual<Result<std::string_view>> read_body();
 
@@ -83,6 +87,7 @@ class ServerConnection {
   [[nodiscard]] Result<std::size_t> find_head();
   void skip_empty_line();
   void reserve_keeping_head(std::size_t bytes);
+  [[nodiscard]] Result<void> grow_keeping_head(std::size_t bytes);
   [[nodiscard]] std::unexpected<Error> body_too_large() const;
   void begin_body_window();
   void on_read_timeout();
@@ -92,6 +97,7 @@ class ServerConnection {
   Stream stream_;
   ServerLimits limits_;
   InputBuffer in_;
+  BufferBudget::Share share_;  // of which in_ is made
   HeadFinder finder_;
   RequestHead head_;
   std::size_t head_bytes_ = 0;

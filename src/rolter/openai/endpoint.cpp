@@ -44,6 +44,11 @@ ApiShape shape_of(Endpoint endpoint) {
   return anthropic ? ApiShape::kAnthropic : ApiShape::kOpenAi;
 }
 
+bool streams_events(Endpoint endpoint) {
+  return endpoint == Endpoint::kChatCompletions || endpoint == Endpoint::kCompletions ||
+         endpoint == Endpoint::kResponses || endpoint == Endpoint::kMessages;
+}
+
 std::string_view to_string(Endpoint endpoint) {
   switch (endpoint) {
     case Endpoint::kChatCompletions:

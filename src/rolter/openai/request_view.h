@@ -37,6 +37,8 @@ enum class ApiShape : std::uint8_t { kOpenAi, kAnthropic };
 /// that is routed by model. "/v1/rerank", "/rerank" and "/v2/rerank" are all kRerank, and so on.
 [[nodiscard]] std::optional<Endpoint> endpoint_of_path(std::string_view path);
 [[nodiscard]] ApiShape shape_of(Endpoint endpoint);
+/// Whether its streamed answers are server-sent events whatever else the request says.
+[[nodiscard]] bool streams_events(Endpoint endpoint);
 [[nodiscard]] std::string_view to_string(Endpoint endpoint);
 
 /// Bytes [offset, offset + length) of the body.

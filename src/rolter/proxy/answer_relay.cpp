@@ -21,6 +21,9 @@ bool AnswerRelay::may_commit() const {
   if (last_.end || held().size() >= kMaxHeldBytes) {
     return true;
   }
+  if (holds_whole_) {
+    return false;
+  }
   return observer_ ? observer_->saw_content() : !held().empty();
 }
 
@@ -61,12 +64,28 @@ http::Task<Result<void>> AnswerRelay::hold_on() {
 
 http::Eventual<Result<void>> AnswerRelay::commit(std::string_view head) {
   http::Gather out{head};
-  out.add(strips_framing_ ? std::string_view(stripped_) : held());
+  add_body(out, strips_framing_ ? std::string_view(stripped_) : held());
   auto sent = send(out);  // what is not sent at once has been copied
   last_.raw = {};
   std::string().swap(held_);
   stripped_.clear();
   return sent;
+}
+
+void AnswerRelay::add_body(http::Gather& out, std::string_view data) {
+  if (!makes_chunks_) {
+    out.add(data);
+    return;
+  }
+  if (!data.empty()) {
+    chunk_size_ = http::ChunkSize(data.size());
+    out.add(chunk_size_.line());
+    out.add(data);
+    out.add(http::kChunkEnd);
+  }
+  if (last_.end) {
+    out.add(http::kLastChunk);
+  }
 }
 
 http::Eventual<Result<void>> AnswerRelay::send(http::Gather out) {
@@ -96,10 +115,11 @@ http::Task<Result<void>> AnswerRelay::move_piece() {
     co_return std::unexpected(std::move(piece.error()));
   }
   last_ = *piece;
-  const std::string_view data = outgoing(last_.raw);
+  http::Gather out;
+  add_body(out, outgoing(last_.raw));
   Result<void> sent;
-  if (!data.empty()) {
-    sent = co_await send(http::Gather{data});
+  if (!out.empty()) {
+    sent = co_await send(out);
   }
   last_.raw = {};
   stripped_.clear();

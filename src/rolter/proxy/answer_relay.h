@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "rolter/base/error.h"
+#include "rolter/http/chunk_writer.h"
 #include "rolter/http/server_connection.h"
 #include "rolter/http/upstream_connection.h"
 #include "rolter/openai/stream_observer.h"
@@ -36,6 +37,18 @@ class AnswerRelay final : public http::BodySink {
 
   /// For HTTP/1.0 clients: sends the data without its chunk framing. Before hold().
   void strip_framing() { strips_framing_ = true; }
+
+  /// For an answer that is not to be relayed but read: holds all of it, up to kMaxHeldBytes. Before
+  /// hold().
+  void hold_whole() {
+    strips_framing_ = true;
+    holds_whole_ = true;
+  }
+  /// After hold_whole() and hold(): the body without its framing.
+  [[nodiscard]] std::string_view whole() const { return stripped_; }
+
+  /// For a client that has been promised chunks, from a replica that sends none. Before commit().
+  void make_chunks() { makes_chunks_ = true; }
 
   /// Sends `head` and what is held, in one write. Errors are the client's.
   [[nodiscard]] http::Eventual<Result<void>> commit(std::string_view head);
@@ -69,6 +82,7 @@ class AnswerRelay final : public http::BodySink {
   [[nodiscard]] http::Task<Result<void>> hold_on();
   void keep(http::UpstreamConnection::Piece piece);
   [[nodiscard]] http::Eventual<Result<void>> send(http::Gather out);
+  void add_body(http::Gather& out, std::string_view data);
   [[nodiscard]] http::Task<Result<void>> send_rest(std::string unsent);
   [[nodiscard]] std::string_view outgoing(std::string_view raw) const {
     return strips_framing_ ? std::string_view(stripped_) : raw;
@@ -81,7 +95,10 @@ class AnswerRelay final : public http::BodySink {
   std::string stripped_;  // data of the last piece, or of all held ones
   http::UpstreamConnection::Piece last_;
   std::uint64_t bytes_out_ = 0;
+  http::ChunkSize chunk_size_{0};
   bool strips_framing_ = false;
+  bool holds_whole_ = false;
+  bool makes_chunks_ = false;
 };
 
 }  // namespace rolter::proxy

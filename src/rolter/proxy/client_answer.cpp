@@ -19,11 +19,6 @@ bool is_our_own(std::string_view name) {
   return iequals(name, "x-request-id") || iequals(name.substr(0, kPrefix.size()), kPrefix);
 }
 
-bool is_event_stream(const http::ResponseHead& head) {
-  constexpr std::string_view kType = "text/event-stream";
-  return iequals(head.fields.get("content-type").substr(0, kType.size()), kType);
-}
-
 void append_connection(std::string& out, int client_minor_version, bool keep_alive) {
   if (!keep_alive) {
     out.append("Connection: close\r\n");
@@ -34,12 +29,19 @@ void append_connection(std::string& out, int client_minor_version, bool keep_ali
 
 }  // namespace
 
+bool is_event_stream(const http::ResponseHead& head) {
+  constexpr std::string_view kType = "text/event-stream";
+  return iequals(head.fields.get("content-type").substr(0, kType.size()), kType);
+}
+
 void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   out.clear();
   append_status_line(out, in.head.status, in.head.reason);
   const http::HopByHop hop_by_hop(in.head.fields);
   for (const http::Field& field : in.head.fields) {
-    if (!is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
+    // A 204 has no body, and must not tell its length (RFC 9110, section 8.6).
+    const bool wrong = in.head.status == 204 && iequals(field.name, "content-length");
+    if (!wrong && !is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
       append_field(out, field.name, field.value);
     }
   }
@@ -55,6 +57,19 @@ void write_relayed_head(const RelayedHeadInput& in, std::string& out) {
   append_field(out, "x-rolter-provider", in.provider);
   append_field(out, "x-rolter-target", in.target_label);
   out.append(in.extra_fields);
+  out.append("\r\n");
+}
+
+void write_event_stream_head(std::string_view request_id, std::string_view extra_fields,
+                             bool keep_alive, std::string& out) {
+  append_status_line(out, 200, http::reason_phrase(200));
+  append_field(out, "Content-Type", "text/event-stream; charset=utf-8");
+  append_field(out, "Cache-Control", "no-cache");
+  append_field(out, "X-Accel-Buffering", "no");
+  append_field(out, "Transfer-Encoding", "chunked");
+  append_connection(out, 1, keep_alive);
+  append_field(out, "x-request-id", request_id);
+  out.append(extra_fields);
   out.append("\r\n");
 }
 

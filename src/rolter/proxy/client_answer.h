@@ -9,6 +9,8 @@
 
 namespace rolter::proxy {
 
+[[nodiscard]] bool is_event_stream(const http::ResponseHead& head);
+
 struct RelayedHeadInput {
   const http::ResponseHead& head;
   std::string_view request_id;
@@ -22,6 +24,10 @@ struct RelayedHeadInput {
 /// Writes the head under which a replica's answer goes to the client: status and fields as they
 /// came, less those that concern only our connection to the replica; one framing field; ours.
 void write_relayed_head(const RelayedHeadInput& in, std::string& out);
+
+/// The head of an event stream that begins before any replica has answered.
+void write_event_stream_head(std::string_view request_id, std::string_view extra_fields,
+                             bool keep_alive, std::string& out);
 
 /// A whole answer of the gateway's own.
 struct OwnAnswer {

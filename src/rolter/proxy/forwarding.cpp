@@ -91,6 +91,9 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::attempt(Try& 
   waiting_for_ = target.replica.get();
   last_byte_ = loop_.loop.now();
   watch_patience();
+  if (heartbeat_ != nullptr) {
+    heartbeat_->resume();
+  }
   if (auto heads = co_await exchange_heads(now); !heads) {
     co_return std::unexpected(std::move(heads.error()));
   }
@@ -213,6 +216,7 @@ http::Eventual<Result<void>> Forwarding::send(Try& now) {
                        .content_length = body.size(),
                        .has_body = body.size() > 0 || client_.head().method == "POST",
                        .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
+                       .asks_identity = heartbeat_ != nullptr,
                        .rank = facts_.decision.rank},
                       loop_.head);
   http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};

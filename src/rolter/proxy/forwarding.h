@@ -13,6 +13,8 @@
 #include "rolter/cluster/retry_policy.h"
 #include "rolter/http/server_connection.h"
 #include "rolter/proxy/answer_relay.h"
+#include "rolter/proxy/ending.h"
+#include "rolter/proxy/heartbeat.h"
 #include "rolter/proxy/interrupt.h"
 #include "rolter/proxy/loop_state.h"
 #include "rolter/proxy/own_error.h"
@@ -20,13 +22,6 @@
 #include "rolter/proxy/request_facts.h"
 
 namespace rolter::proxy {
-
-/// How a request left the client's connection.
-enum class Ending : std::uint8_t {
-  kReusable,  // answered in full
-  kClose,     // answered in full, and the connection ends with it
-  kBroken,    // an answer begun and not finished, or nobody there to answer
-};
 
 /// One request on its way to a replica and its answer on the way back: picks a target, sends,
 /// and tries another one for as long as the client has seen nothing and the rules of retrying
@@ -46,7 +41,11 @@ class Forwarding {
     holder_is_only_ = how == Holder::kOnly;
   }
 
-  /// An error means that nothing has been sent to the client, which is to be told.
+  /// Before run(): beats while the first byte is awaited.
+  void beats_with(Heartbeat& heartbeat) { heartbeat_ = &heartbeat; }
+
+  /// An error means that nothing has been sent to the client but what the heartbeat has, and that
+  /// it is to be told.
   [[nodiscard]] http::Task<std::expected<Ending, OwnError>> run();
 
   /// After an error: whether that was all the route has, so that its fallback may be asked.
@@ -96,6 +95,8 @@ class Forwarding {
   [[nodiscard]] openai::ObserverOptions observes() const;
   [[nodiscard]] Failure judge(const Try& now, const AnswerRelay& relay);
   [[nodiscard]] http::Task<Ending> pass_on(Try& now, AnswerRelay& relay, Failure verdict);
+  [[nodiscard]] std::string_view begin_answer(const Try& now, AnswerRelay& relay, bool keep_alive);
+  [[nodiscard]] http::Task<Ending> tell_in_stream(Try& now, AnswerRelay& relay, Failure verdict);
   [[nodiscard]] Ending finish(Try& now, const AnswerRelay& relay, Failure verdict,
                               const Result<void>& done, bool keep_alive);
   [[nodiscard]] cluster::RetryDecision decide(const Failure& failure);
@@ -130,6 +131,7 @@ class Forwarding {
   TimePoint last_byte_;
   TimePoint answer_due_ = TimePoint::max();        // its first byte; see watch_patience()
   const cluster::Replica* waiting_for_ = nullptr;  // set before loss_check_ is armed
+  Heartbeat* heartbeat_ = nullptr;                 // none: nothing is sent before the answer
   bool streamed_ = false;
   bool committed_ = false;
   bool fresh_only_ = false;               // no pooled connection any more

@@ -1,8 +1,11 @@
 // The way back: holding, judging, committing and relaying an answer.
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "rolter/cluster/outcome.h"
 #include "rolter/cluster/retry_after.h"
+#include "rolter/openai/error_event.h"
 #include "rolter/proxy/client_answer.h"
 #include "rolter/proxy/explain_field.h"
 #include "rolter/proxy/forwarding.h"
@@ -19,15 +22,19 @@ bool type_is(const http::ResponseHead& head, std::string_view type) {
   return http::iequals(head.fields.get("content-type").substr(0, type.size()), type);
 }
 
+bool is_plain(const http::ResponseHead& head) {
+  const std::string_view coding = head.fields.get("content-encoding");
+  return coding.empty() || http::iequals(coding, "identity");
+}
+
 /// Compressed bodies pass unseen: an observer would only read noise.
 std::unique_ptr<openai::AnswerObserver> observer_for(const http::ResponseHead& head,
                                                      openai::Endpoint endpoint,
                                                      openai::ObserverOptions options) {
-  const std::string_view coding = head.fields.get("content-encoding");
-  if (!coding.empty() && !http::iequals(coding, "identity")) {
+  if (!is_plain(head)) {
     return nullptr;
   }
-  if (type_is(head, "text/event-stream")) {
+  if (is_event_stream(head)) {
     return openai::make_sse_observer(endpoint, options);
   }
   if (type_is(head, "application/json")) {
@@ -42,12 +49,20 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
   const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
   co_await loop_.loop.turn();
   const http::ResponseHead& head = now.connection->head();
+  const bool streams = head.status == 200 && is_event_stream(head) && is_plain(head);
+  const bool in_stream = heartbeat_ != nullptr && heartbeat_->begun();
+  if (heartbeat_ != nullptr && !streams && !in_stream) {
+    heartbeat_->pause();
+  }
   // What an answer has cost was counted when it was given.
   AnswerRelay relay(
       client_, *now.connection,
       holder_is_only_ ? nullptr : observer_for(head, request_.endpoint(), observes()));
   if (client_.head().minor_version == 0 && head.framing == http::Framing::kChunked) {
     relay.strip_framing();
+  }
+  if (in_stream && !streams) {
+    relay.hold_whole();
   }
   if (auto held = co_await relay.hold(); !held) {
     co_return std::unexpected(failure_of(held.error()));
@@ -67,6 +82,9 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
       }
       co_return std::unexpected(std::move(verdict));
     }
+  }
+  if (in_stream && !streams) {
+    co_return co_await tell_in_stream(now, relay, std::move(verdict));
   }
   co_return co_await pass_on(now, relay, std::move(verdict));
 }
@@ -108,24 +126,15 @@ void Forwarding::remember_answer(const Try& now, const AnswerRelay& relay) {
 
 http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure verdict) {
   const http::ResponseHead& head = now.connection->head();
+  const bool in_stream = heartbeat_ != nullptr && heartbeat_->begun();
   const bool until_close =
-      head.framing == http::Framing::kUntilClose ||
-      (head.framing == http::Framing::kChunked && client_.head().minor_version == 0);
-  const bool keep_alive = !until_close && loop_.keeps_alive(client_.head());
-  facts_.status = head.status;
+      !in_stream &&
+      (head.framing == http::Framing::kUntilClose ||
+       (head.framing == http::Framing::kChunked && client_.head().minor_version == 0));
+  const bool keep_alive =
+      in_stream ? heartbeat_->keeps_alive() : !until_close && loop_.keeps_alive(client_.head());
   facts_.ttft = loop_.loop.now() - facts_.started;
-  std::string extra_fields = facts_.limit_fields;
-  if (facts_.explains) {
-    extra_fields += explain_field(state_, facts_);
-  }
-  write_relayed_head({.head = head,
-                      .request_id = facts_.request_id,
-                      .provider = provider(now).name,
-                      .target_label = facts_.target_label,
-                      .client_minor_version = client_.head().minor_version,
-                      .keep_alive = keep_alive,
-                      .extra_fields = extra_fields},
-                     loop_.head);
+  const std::string_view first = begin_answer(now, relay, keep_alive);
   committed_ = true;
   if (verdict.outcome == Outcome::kServed) {
     now.record.keep(loop_.loop.now());
@@ -135,7 +144,7 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   }
   std::vector<TokenId>().swap(token_ids_);
   patience_.arm(state_.config.timeouts.idle);
-  Result<void> done = co_await relay.commit(loop_.head);
+  Result<void> done = co_await relay.commit(first);
   client_.release_request();
   auto on_progress = [this] {
     last_byte_ = loop_.loop.now();
@@ -150,9 +159,60 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   co_return finish(now, relay, std::move(verdict), done, keep_alive);
 }
 
+/// What goes before the body: the head, or in a stream that a heartbeat has begun what is left of
+/// it.
+std::string_view Forwarding::begin_answer(const Try& now, AnswerRelay& relay, bool keep_alive) {
+  const http::ResponseHead& head = now.connection->head();
+  if (heartbeat_ != nullptr) {
+    const std::string_view unsent = heartbeat_->stop();
+    if (heartbeat_->begun()) {
+      if (head.framing != http::Framing::kChunked) {
+        relay.make_chunks();
+      }
+      return unsent;
+    }
+  }
+  facts_.status = head.status;
+  std::string extra_fields = facts_.limit_fields;
+  if (facts_.explains) {
+    extra_fields += explain_field(state_, facts_);
+  }
+  write_relayed_head({.head = head,
+                      .request_id = facts_.request_id,
+                      .provider = provider(now).name,
+                      .target_label = facts_.target_label,
+                      .client_minor_version = client_.head().minor_version,
+                      .keep_alive = keep_alive,
+                      .extra_fields = extra_fields},
+                     loop_.head);
+  return loop_.head;
+}
+
+/// An answer that is no event stream, to a client whose stream a heartbeat has begun. It learns of
+/// an error what the replica said of it.
+http::Task<Ending> Forwarding::tell_in_stream(Try& now, AnswerRelay& relay, Failure verdict) {
+  const http::ResponseHead& head = now.connection->head();
+  now.record = {};
+  facts_.error = fmt::format("the replica answered {} {} when the stream had begun", head.status,
+                             head.fields.get("content-type"));
+  std::string json(relay.whole());
+  if (!relay.complete() || !is_plain(head) || !openai::names_error(json)) {
+    OwnError error = late_answer(head.status, is_plain(head) ? json : std::string());
+    json = own_error_body(error, openai::shape_of(request_.endpoint()), facts_.request_id);
+  }
+  report(now, verdict);
+  if (cluster::worth_retrying(verdict.outcome)) {
+    loop_.recorder.attempt_failed(state_, route_.index, now.target, verdict.outcome, verdict.why);
+  }
+  if (relay.complete()) {
+    now.link->pool.put_back(std::move(now.connection));
+  }
+  co_return co_await heartbeat_->end_with(openai::error_event(request_.endpoint(), json));
+}
+
 Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
                           const Result<void>& done, bool keep_alive) {
-  facts_.bytes_out = relay.bytes_out();
+  facts_.bytes_out = relay.bytes_out() + (heartbeat_ != nullptr ? heartbeat_->bytes_out() : 0);
   if (relay.observer() != nullptr) {
     facts_.usage = relay.observer()->usage();
     if (done) {

@@ -10,6 +10,7 @@
 #include "rolter/base/snapshot_cell.h"
 #include "rolter/cluster/candidate.h"
 #include "rolter/cluster/retry_budget.h"
+#include "rolter/http/buffer_budget.h"
 #include "rolter/http/head.h"
 #include "rolter/http/loop.h"
 #include "rolter/http/upstream_pool.h"
@@ -44,6 +45,7 @@ struct SharedState {
   std::atomic<bool> draining{false};
   std::atomic<bool> ready{false};
   std::atomic<std::size_t> open_connections{0};
+  http::BufferBudget request_buffers;
 };
 
 /// What the requests on one loop share. One thread.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "rolter/openai/error_body.h"
+
 namespace rolter::proxy {
 namespace {
 
@@ -15,6 +17,14 @@ std::string quoted(std::string_view text) {
 }
 
 OwnError unreadable(const Error& error, int too_large) {
+  if (error.kind == ErrorKind::kUnavailable) {
+    return {.status = 503,
+            .type = kUnavailable,
+            .code = "buffers_full",
+            .message = error.message,
+            .retry_after = std::chrono::seconds(1),
+            .closes_connection = true};
+  }
   const int status = error.kind == ErrorKind::kTimeout         ? 408
                      : error.kind == ErrorKind::kLimitExceeded ? too_large
                                                                : 400;
@@ -140,6 +150,32 @@ OwnError route_out(std::string_view model) {
           .code = "no_replica_up",
           .message = fmt::format("no replica of {} is up; try again shortly", quoted(model)),
           .retry_after = std::chrono::seconds(1)};
+}
+
+OwnError late_answer(int status, std::string_view body) {
+  constexpr std::size_t kMostQuoted = 1'000;
+  if (status < 400) {
+    return {.status = 502,
+            .type = "upstream_error",
+            .code = "upstream_failed",
+            .message = "the replica did not answer with an event stream"};
+  }
+  return {.status = status,
+          .type = "upstream_error",
+          .code = "upstream_failed",
+          .message = fmt::format("the replica answered {}{}{}", status, body.empty() ? "" : ": ",
+                                 body.substr(0, kMostQuoted))};
+}
+
+std::string own_error_body(const OwnError& error, openai::ApiShape shape,
+                           std::string_view request_id) {
+  return openai::error_body(shape,
+                            {.status = error.status,
+                             .type = error.type,
+                             .code = error.code,
+                             .param = error.param,
+                             .message = error.message},
+                            request_id);
 }
 
 OwnError no_answer(cluster::Outcome outcome) {

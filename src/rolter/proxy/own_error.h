@@ -8,6 +8,7 @@
 #include "rolter/admission/key_usage.h"
 #include "rolter/base/error.h"
 #include "rolter/cluster/outcome.h"
+#include "rolter/openai/request_view.h"
 
 namespace rolter::proxy {
 
@@ -22,10 +23,10 @@ struct OwnError {
   bool closes_connection = false;
 };
 
-/// A head that could not be read: 400, 408 or 431. The connection is of no more use.
+/// A head that could not be read: 400, 408, 431 or 503. The connection is of no more use.
 [[nodiscard]] OwnError head_error(const Error& error);
 
-/// A body that could not be read: 400, 408 or 413.
+/// A body that could not be read: 400, 408, 413 or 503.
 [[nodiscard]] OwnError body_error(const Error& error);
 
 /// A body that does not say what is wanted: 400.
@@ -49,7 +50,14 @@ struct OwnError {
 [[nodiscard]] OwnError queue_timed_out(std::string_view model);
 /// No replica is up, or all have refused; shown when there is no fallback, or it is out as well.
 [[nodiscard]] OwnError route_out(std::string_view model);
+/// A replica's answer that cannot be passed on as it is, since a stream has begun: `body` is what
+/// is known of it.
+[[nodiscard]] OwnError late_answer(int status, std::string_view body);
 /// The last attempt ended so, and there will be no other.
 [[nodiscard]] OwnError no_answer(cluster::Outcome outcome);
+
+/// The body under which a client is told.
+[[nodiscard]] std::string own_error_body(const OwnError& error, openai::ApiShape shape,
+                                         std::string_view request_id);
 
 }  // namespace rolter::proxy

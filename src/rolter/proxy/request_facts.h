@@ -38,6 +38,7 @@ struct RequestFacts {
   std::uint64_t bytes_in = 0;          // of the request's body
   std::uint64_t bytes_out = 0;         // of the answer, head and framing included
   std::uint32_t retries = 0;
+  std::uint32_t heartbeats = 0;  // comments sent while the first byte was awaited
   TimePoint started;
   std::optional<Duration> ttft;  // to the first content
   Duration duration{};

@@ -7,6 +7,7 @@
 
 #include "rolter/http/bell.h"
 #include "rolter/openai/error_body.h"
+#include "rolter/openai/error_event.h"
 #include "rolter/proxy/access.h"
 #include "rolter/proxy/explain_field.h"
 #include "rolter/proxy/parsed_request.h"
@@ -41,13 +42,7 @@ std::uint64_t expected_tokens(const openai::RequestView& view) {
 
 OwnAnswer error_answer(const OwnError& error, openai::ApiShape shape, std::string_view request_id) {
   OwnAnswer answer{.status = error.status, .keep_alive = !error.closes_connection};
-  answer.body = openai::error_body(shape,
-                                   {.status = error.status,
-                                    .type = error.type,
-                                    .code = error.code,
-                                    .param = error.param,
-                                    .message = error.message},
-                                   request_id);
+  answer.body = own_error_body(error, shape, request_id);
   if (error.retry_after) {
     answer.extra_fields = fmt::format("Retry-After: {}\r\n", error.retry_after->count());
   }
@@ -65,7 +60,7 @@ Session::Session(LoopState& loop, LocalEndpoints& local, http::Socket socket)
     : loop_(loop),
       local_(local),
       client_address_(address_of(socket)),
-      client_(loop.loop, std::move(socket), loop.state.get()->limits),
+      client_(loop.loop, std::move(socket), loop.state.get()->limits, &loop.shared.request_buffers),
       last_wait_(loop.loop.wheel(), [this] {
         if (client_.idle()) {
           client_.abort();
@@ -90,7 +85,7 @@ http::Task<> Session::run() {
     if (auto head = co_await client_.read_head(); !head) {
       const ErrorKind kind = head.error().kind;
       if (kind == ErrorKind::kProtocol || kind == ErrorKind::kLimitExceeded ||
-          kind == ErrorKind::kTimeout) {
+          kind == ErrorKind::kTimeout || kind == ErrorKind::kUnavailable) {
         co_await refuse_head(head.error());
       }
       co_return;
@@ -211,14 +206,21 @@ http::Task<std::expected<Ending, OwnError>> Session::forward(const GatewayState&
 http::Task<std::expected<Ending, OwnError>> Session::forward_by(const GatewayState& state,
                                                                 const Route& first,
                                                                 ParsedRequest& request) {
+  const auto heartbeat = make_heartbeat(state, request);
   for (const Route* route = &first;;) {
     facts_.route = route->index;
     Forwarding forwarding(loop_, client_, state, *route, request, facts_);
+    if (heartbeat) {
+      forwarding.beats_with(*heartbeat);
+    }
     if (route == &first) {
       prefer_holder(forwarding, state, *route, request.view().previous_response_id);
     }
     auto ended = co_await forwarding.run();
     if (ended || !forwarding.route_is_out() || !route->fallback) {
+      if (!ended && heartbeat && heartbeat->begun()) {
+        co_return co_await tell_in_stream(*heartbeat, ended.error(), request.endpoint());
+      }
       co_return ended;
     }
     loop_.recorder.fell_back(state, route->index);
@@ -226,6 +228,28 @@ http::Task<std::expected<Ending, OwnError>> Session::forward_by(const GatewaySta
     facts_.sent = false;  // to a target of this route
     facts_.target_label = {};
   }
+}
+
+/// For streams whose form we know, to clients that know chunks.
+std::unique_ptr<Heartbeat> Session::make_heartbeat(const GatewayState& state,
+                                                   ParsedRequest& request) {
+  const Duration interval = state.config.timeouts.heartbeat;
+  if (interval <= Duration::zero() || !request.view().stream || client_.head().minor_version == 0 ||
+      !openai::streams_events(request.endpoint())) {
+    return nullptr;
+  }
+  return std::make_unique<Heartbeat>(loop_, client_, facts_, interval);
+}
+
+http::Task<Ending> Session::tell_in_stream(Heartbeat& heartbeat, const OwnError& error,
+                                           openai::Endpoint endpoint) {
+  note(error);
+  return heartbeat.end_with(openai::error_event(
+      endpoint, own_error_body(error, openai::shape_of(endpoint), facts_.request_id)));
+}
+
+void Session::note(const OwnError& error) {
+  facts_.error = facts_.error.empty() ? error.message : error.message + " (" + facts_.error + ")";
 }
 
 void Session::settle(admission::Admission& admission) {
@@ -296,7 +320,7 @@ http::Task<std::string> Session::made_elsewhere(MakeBody make) {
 }
 
 http::Task<Ending> Session::refuse(OwnError error) {
-  facts_.error = facts_.error.empty() ? error.message : error.message + " (" + facts_.error + ")";
+  note(error);
   OwnAnswer answer = error_answer(error, shape_of_path(facts_.path), facts_.request_id);
   answer.extra_fields += facts_.limit_fields;
   if (error.status == 405) {

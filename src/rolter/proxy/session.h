@@ -9,6 +9,7 @@
 #include "rolter/http/server_connection.h"
 #include "rolter/proxy/client_answer.h"
 #include "rolter/proxy/forwarding.h"
+#include "rolter/proxy/heartbeat.h"
 #include "rolter/proxy/loop_state.h"
 #include "rolter/proxy/own_error.h"
 #include "rolter/proxy/request_facts.h"
@@ -67,6 +68,11 @@ class Session {
       const GatewayState& state, std::string_view answer_id);
   void prefer_holder(Forwarding& forwarding, const GatewayState& state, const Route& route,
                      std::string_view answer_id) const;
+  [[nodiscard]] std::unique_ptr<Heartbeat> make_heartbeat(const GatewayState& state,
+                                                          ParsedRequest& request);
+  [[nodiscard]] http::Task<Ending> tell_in_stream(Heartbeat& heartbeat, const OwnError& error,
+                                                  openai::Endpoint endpoint);
+  void note(const OwnError& error);
   void settle(admission::Admission& admission);
   [[nodiscard]] std::expected<admission::Admission, OwnError> admit(
       const admission::Caller& caller, const Route& route, const openai::RequestView& view);

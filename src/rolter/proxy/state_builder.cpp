@@ -19,11 +19,17 @@ std::string host_field(const config::Url& url) {
                            : fmt::format("Host: {}:{}\r\n", host, url.port);
 }
 
+/// A size of 0 is no limit of its own: then what all requests together may hold is the limit.
 http::ServerLimits server_limits(const config::Config& config) {
-  return {.head = {.max_bytes = config.server.max_head_bytes,
+  const std::size_t most = config.server.max_buffered_bytes;
+  const auto limit = [most](std::size_t bytes) {
+    return bytes == 0 ? most : std::min(bytes, most);
+  };
+  return {.head = {.max_bytes = limit(config.server.max_head_bytes),
                    .max_fields = config.server.max_head_fields,
                    .max_token_ids_bytes = config.server.max_token_ids_bytes},
-          .max_body_bytes = config.server.max_body_bytes,
+          .max_body_bytes = limit(config.server.max_body_bytes),
+          .max_buffered_bytes = most,
           .head_timeout = config.timeouts.client_head,
           .body_timeout = config.timeouts.client_body,
           .idle_timeout = config.timeouts.client_idle};

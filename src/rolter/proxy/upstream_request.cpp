@@ -11,6 +11,7 @@ namespace {
 
 using http::iequals;
 
+constexpr std::string_view kCodingField = "Accept-Encoding";
 constexpr std::string_view kRankField = "X-data-parallel-rank";  // vLLM's and SGLang's
 
 bool is_our_own(std::string_view name) {
@@ -36,7 +37,8 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
     if (credential && (in.strips_credentials || in.provider.replaces_authorization)) {
       continue;
     }
-    if (in.rank && iequals(field.name, kRankField)) {
+    if ((in.rank && iequals(field.name, kRankField)) ||
+        (in.asks_identity && iequals(field.name, kCodingField))) {
       continue;
     }
     if (!is_our_own(field.name) && !hop_by_hop.covers(field.name)) {
@@ -46,6 +48,9 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
   append_field(out, "X-Request-Id", in.request_id);
   if (in.rank) {
     append_field(out, kRankField, *in.rank);
+  }
+  if (in.asks_identity) {
+    append_field(out, kCodingField, "identity");
   }
   out.append(in.provider.own_fields);
   if (in.has_body) {

@@ -17,6 +17,7 @@ struct UpstreamHeadInput {
   std::uint64_t content_length = 0;
   bool has_body = true;
   bool strips_credentials = false;      // the caller's key is ours, not the replica's
+  bool asks_identity = false;           // an answer that we may have to add to is not compressed
   std::optional<std::uint32_t> rank{};  // the data-parallel rank to serve it, if we choose one
 };
 

@@ -316,6 +316,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) {
   sink.set(Metric::kLogLinesDropped, {}, static_cast<double>(logs_.queue.dropped_lines()));
   sink.set(Metric::kClientConnections, {},
            static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
+  sink.set(Metric::kRequestBuffers, {}, static_cast<double>(shared_->request_buffers.held()));
   collect_indexes(*state, sink);
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < state->routes.size(); ++i) {

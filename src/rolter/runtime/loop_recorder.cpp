@@ -56,6 +56,7 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
   telemetry::RouteCounters& counters = route.route->on(loop_);
   counters.request_bytes.add(facts.bytes_in);
   counters.response_bytes.add(facts.bytes_out);
+  counters.heartbeats.add(facts.heartbeats);
   count_key(state, facts);
   if (facts.sent) {
     decisions_.add(state, facts, clock_.wall_now());

@@ -29,6 +29,7 @@ enum class Metric : std::uint8_t {
   kFallbacks,
   kQueueWaiting,
   kQueueRefused,
+  kHeartbeats,
   kRequestBytes,
   kResponseBytes,
   kIndexNodes,
@@ -53,6 +54,7 @@ enum class Metric : std::uint8_t {
   // of the process
   kClientDisconnects,
   kClientConnections,
+  kRequestBuffers,
   kUpstreamConnections,
   kConfigVersion,
   kConfigReloads,

@@ -145,6 +145,7 @@ void write_route(FamilyWriter& writer, const RouteSeries& route, const Vocabular
                sum_member(route, &RouteCounters::queue_full));
   writer.value(Metric::kQueueRefused, {name, "timeout"},
                sum_member(route, &RouteCounters::queue_timed_out));
+  writer.value(Metric::kHeartbeats, {name}, sum_member(route, &RouteCounters::heartbeats));
   writer.value(Metric::kRequestBytes, {name}, sum_member(route, &RouteCounters::request_bytes));
   writer.value(Metric::kResponseBytes, {name}, sum_member(route, &RouteCounters::response_bytes));
 }

@@ -39,6 +39,7 @@ struct alignas(64) RouteCounters {
   FractionHistogram matched;
   Counter queue_full;
   Counter queue_timed_out;
+  Counter heartbeats;
   Counter request_bytes;
   Counter response_bytes;
 };

@@ -26,6 +26,8 @@ class TakenPort {
     const http::Endpoint at(http::asio::ip::address_v4::loopback(), port);
     boost::system::error_code taken_already;
     acceptor_.open(at.protocol());
+    // What an earlier connection has left in TIME_WAIT shall not keep it free.
+    acceptor_.set_option(http::asio::socket_base::reuse_address(true));
     acceptor_.bind(at, taken_already);
     acceptor_.listen(1, taken_already);
   }

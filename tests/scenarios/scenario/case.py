@@ -16,7 +16,7 @@ from .replica import Replica, Rule, Seen, make_rule
 from .values import CaseError, chat_body, take, to_bytes
 from .wire import Changes, Message
 
-_VERBS = ("post", "raw", "read", "close", "pause", "await", "kill", "start", "memory", "reload",
+_VERBS = ("post", "raw", "read", "close", "pause", "await", "kill", "refuse", "start", "memory", "reload",
           "signal", "exit", "log", "metrics")
 PATIENCE = 15.0  # seconds for anything a case does not put a limit on
 
@@ -40,7 +40,7 @@ def load_case(path: Path) -> Case:
     try:
         table = take(tomllib.loads(path.read_text(encoding="utf-8")), "case", fact="", source="",
                      replicas=1, gateway={}, replica=[], request={}, step=[], expect={},
-                     idle_close=0.0, in_front=0)
+                     idle_close=0.0, in_front=0, reports=[])
         if not table["fact"]:
             raise CaseError("a case states the fact it checks")
         rules = [make_rule(rule) for rule in table["replica"]]
@@ -292,6 +292,9 @@ class Run:
 
     async def _step_kill(self, step: dict) -> None:
         await self.replicas[take(step, "kill step", kill="")["kill"]].kill()
+
+    async def _step_refuse(self, step: dict) -> None:
+        self.replicas[take(step, "refuse step", refuse="")["refuse"]].refuse()
 
     async def _step_start(self, step: dict) -> None:
         await self.replicas[take(step, "start step", start="")["start"]].start()

@@ -1,10 +1,13 @@
 """What a case may say about an answer, and about what the replicas saw."""
 
 import json
+import re
 
 from .replica import Seen
 from .values import CaseError, take, to_bytes
 from .wire import Message
+
+COMMENTS = re.compile(rb"(?:: [a-z]+\n)*")  # heartbeats before an event stream
 
 
 def answer_faults(expected: dict, answer: Message, sent: bytes, seen: list[Seen]) -> list[str]:
@@ -44,10 +47,14 @@ def _body_faults(want: dict, answer: Message, sent: bytes, seen: list[Seen]) -> 
     if want["body"] is not None and body != to_bytes(want["body"]):
         faults.append(f"body {shorten(body)}, not {shorten(to_bytes(want['body']))}")
     if want["body_is"]:
-        sources = {"replica": bytes(seen[-1].sent_body) if seen else b"", "request": sent}
+        answered = bytes(seen[-1].sent_body) if seen else b""
+        sources = {"replica": answered, "request": sent,
+                   "comments, then the replica": COMMENTS.match(body).group() + answered}
         if want["body_is"] not in sources:
-            raise CaseError(f"body_is is replica or request, not {want['body_is']!r}")
+            raise CaseError(f"body_is is one of {', '.join(sources)}, not {want['body_is']!r}")
         faults += difference("body", body, sources[want["body_is"]])
+        if want["body_is"].startswith("comments") and not COMMENTS.match(body).group():
+            faults.append("no comment came before the stream")
     for part in map(to_bytes, want["has"]):
         if part not in body:
             faults.append(f"body lacks {part!r}: {shorten(body)}")

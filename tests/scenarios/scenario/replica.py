@@ -94,6 +94,10 @@ class Replica:
             self._serve, "127.0.0.1", self.port, backlog=1024, reuse_address=True)
         self.port = self._server.sockets[0].getsockname()[1]
 
+    def refuse(self) -> None:
+        """As vLLM after SIGTERM: the port refuses, and what is open stays as it is."""
+        self._server.close()
+
     async def kill(self) -> None:
         """As a killed process does it: the port refuses and every connection is reset."""
         if self._server is None:

@@ -81,13 +81,16 @@ class Reader:
         self._changes = changes
         self._buffer = bytearray()
         self.ended = ""  # how the peer ended the connection: fin, rst, or "" while open
+        self.bite, self.pause = 1 << 18, 0.0  # most bytes of one read, and the wait before it
 
     async def fill(self) -> bool:
         """Waits for more bytes; False when the peer has ended the connection."""
         if self.ended:
             return False
+        if self.pause:
+            await asyncio.sleep(self.pause)
         try:
-            data = await self._stream.read(1 << 18)
+            data = await self._stream.read(self.bite)
         except (ConnectionError, OSError):
             self.ended = "rst"
         else:

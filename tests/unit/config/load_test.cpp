@@ -69,6 +69,7 @@ loops = 2
 drain_settle_secs = 1.5
 drain_secs = 60
 max_connections = 50
+max_buffered_bytes = 5000
 tls = { cert = "/etc/rolter/cert.pem", key = "/etc/rolter/key.pem" }
 [log]
 level = "debug"
@@ -103,6 +104,7 @@ max_secs = 30
 connect_secs = 1
 request_secs = 2
 idle_secs = 3
+heartbeat_secs = 7
 client_head_secs = 4
 client_body_secs = 5
 client_idle_secs = 6
@@ -151,6 +153,7 @@ TEST(Load, every_key_of_the_general_tables_arrives_in_its_field) {
                      milliseconds{1500},
                      milliseconds{60'000},
                      50,
+                     5000,
                      ServerTls{"/etc/rolter/cert.pem", "/etc/rolter/key.pem"}};
   expected.log = {"debug", "text", false, true};
   expected.auth = AuthMode::kKeys;
@@ -163,7 +166,8 @@ TEST(Load, every_key_of_the_general_tables_arrives_in_its_field) {
   expected.retry = {5, milliseconds{10}, milliseconds{20}, 0.5};
   expected.cooldown = {milliseconds{0}, milliseconds{30'000}};
   expected.timeouts = {milliseconds{1000}, milliseconds{2000}, milliseconds{3000},
-                       milliseconds{4000}, milliseconds{5000}, milliseconds{6000}};
+                       milliseconds{7000}, milliseconds{4000}, milliseconds{5000},
+                       milliseconds{6000}};
   expected.health = {false, milliseconds{20'000}, milliseconds{3000}, "/healthz", 5, 4};
   expected.breaker = {true, 8, milliseconds{9000}};
   expected.metrics_scrape = {true, milliseconds{1000}, milliseconds{500}, "/m"};

@@ -113,6 +113,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "rolter.toml:5:15: error: providers[0].api_key_env: give either api_key or "
                     "api_key_env, not both"}));
 
+TEST(Secrets, the_query_of_a_faulty_url_is_not_repeated) {
+  const std::string url = "lmcache = { endpoint = \"http://h:99999/s?token=sk-live-1\" }";
+  EXPECT_THAT(errors(with_api_key(url)),
+              ElementsAre(AllOf(HasSubstr("\"http://h:99999/s?...\" is no usable URL"),
+                                Not(HasSubstr("sk-live")))));
+}
+
 TEST(Secrets, a_virtual_key_without_its_key_is_no_key) {
   EXPECT_THAT(errors(kSmall + "[[virtual_keys]]\nname = \"a\"\n"),
               ElementsAre("rolter.toml:9:1: error: virtual_keys[0]: \"key\" is missing; key_env "
