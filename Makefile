@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 LINT_SECONDS ?= inf
+SOAK_MINUTES ?= 30
+soak_args := --rolter build/release/rolter --report docs/operations/soak.md
 # llvm-symbolizer, so that sanitizer reports name lines.
 export PATH := $(PATH):/usr/lib/llvm-19/bin
 step := @tools/step
@@ -20,7 +22,7 @@ define built
 endef
 
 .PHONY: help build package test-browser demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
-  bench bench-smoke soak format clean
+  bench bench-smoke soak soak-short format clean
 
 help:
 	@echo 'make build   build/release/rolter, the optimised binary'
@@ -28,11 +30,11 @@ help:
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
 	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
-	@echo 'make check   format, rules, budgets, bench smoke'
+	@echo 'make check   format, rules, budgets, bench smoke, a soak of three minutes'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
 	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
-	@echo 'make soak    the long tests that `make test` leaves out'
+	@echo 'make soak    the long tests that `make test` leaves out: 40 minutes; writes docs/operations/soak.md'
 	@echo 'make format  clang-format over all sources'
 	@echo 'make clean   removes build/'
 
@@ -60,7 +62,7 @@ test:
 	$(call built,dev)
 	$(step) 'all tests' $(ctest) --test-dir build/dev -LE 'soak|bench'
 
-check: check-fast bench-smoke
+check: check-fast bench-smoke soak-short
 
 check-deep: lint-some asan tsan fuzz-smoke
 
@@ -104,8 +106,19 @@ bench:
 
 soak:
 	$(step) 'install what is missing' tools/install-deps build test
-	$(call built,dev)
-	$(step) 'soak tests' $(ctest) --test-dir build/dev -L soak
+	$(call built,release,rolter)
+	$(call built,dev,rolter clock_jump)
+	$(step) 'kill one of four' tests/soak/kill_one.py $(soak_args)
+	$(step) '500 reloads' tests/soak/reload_storm.py $(soak_args)
+	$(step) 'slow clients' tests/soak/slow_clients.py $(soak_args)
+	$(step) '10,000 aborts' tests/soak/abort_storm.py --rolter build/release/rolter
+	$(step) 'mixed traffic, $(SOAK_MINUTES) minutes' tests/soak/mixed_soak.py \
+	  --clock build/dev/tests/soak/libclock_jump.so --minutes $(SOAK_MINUTES) $(soak_args)
+
+soak-short:
+	$(step) 'install what is missing' tools/install-deps build test
+	$(call built,dev,rolter clock_jump)
+	$(step) 'mixed traffic, 3 minutes' $(ctest) --test-dir build/dev -L soak_short
 
 format:
 	$(step) 'install what is missing' tools/install-deps check

@@ -18,12 +18,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "scenarios"), str(HERE.parent / "support")]
 
-from abort_storm import in_flight  # noqa: E402
+from abort_storm import in_flight, metrics  # noqa: E402
 from processes import Gateway, SimEngine, free_port  # noqa: E402
 from scenario.client import REQUEST_DEFAULTS, request_bytes  # noqa: E402
 from scenario.gateway import configuration  # noqa: E402
 from scenario.values import MODEL, chat_body  # noqa: E402
 from scenario.wire import Changes, Message, Reader  # noqa: E402
+from soak_report import write  # noqa: E402
 
 ENGINES = ("u1", "u2", "u3", "u4")
 VICTIM = "u2"
@@ -96,6 +97,12 @@ async def first_served(load: Load, since: float, seconds: float) -> float | None
     return None
 
 
+async def errors_of_victim(port: int) -> int:
+    """Attempts that ended in an error of its: those that found nobody there, and those cut by its death."""
+    return sum(int(line.split()[-1]) for line in (await metrics(port)).splitlines()
+               if line.startswith("rolter_upstream_errors_total{") and f'target="{VICTIM}/' in line)
+
+
 async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load: Load) -> list[str]:
     running = [asyncio.create_task(load.streams()) for _ in range(options.streams)]
     running.append(asyncio.create_task(load.short_ones(options.rate)))
@@ -103,7 +110,10 @@ async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load:
     victim = engines[VICTIM]
     victim.process.send_signal(signal.SIGKILL)
     killed_at = time.monotonic()
-    await asyncio.sleep(options.seconds)
+    await asyncio.sleep(KNOWN_SECONDS)
+    known = await errors_of_victim(load.port)
+    await asyncio.sleep(options.seconds - KNOWN_SECONDS)
+    attempts = await errors_of_victim(load.port) - known
     engines[VICTIM] = await asyncio.to_thread(
         SimEngine, options.rolter, MODEL, *SPEED, port=victim.port)
     back_at = time.monotonic()
@@ -115,11 +125,18 @@ async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load:
             and killed_at + KNOWN_SECONDS < one.began_at < back_at]
     if late:
         faults.append(f"{len(late)} answers from the dead engine")
+    if attempts:
+        faults.append(f"{attempts} attempts at the dead engine after it was known to be dead")
     if back_after is None or back_after > BACK_SECONDS:
         faults.append(f"the engine served again only after {back_after} s")
     broken = sum(one.broken for one in load.ended)
-    print(f"{len(load.ended)} requests, {broken} streams broken by the kill, none else; "
-          f"served again {back_after or -1:.2f} s after its return")
+    figures = (f"{len(load.ended)} requests, {broken} streams broken by the kill, none else; {known} attempts "
+               f"met the dead engine in the first {KNOWN_SECONDS:g} s, {attempts} in the other "
+               f"{options.seconds - KNOWN_SECONDS:g} s of its death; "
+               f"served again {back_after or -1:.2f} s after its return")
+    print(figures)
+    if not faults:
+        write(options.report, "kill_one", figures + ".")
     return faults
 
 
@@ -149,6 +166,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=6, help="before the kill, and until the return")
     parser.add_argument("--streams", type=int, default=64)
     parser.add_argument("--ignore-memory", action="store_true", help="for the sake of the others")
+    parser.add_argument("--report", type=Path, help="the document whose section is to be written anew")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rolter-kill-") as directory:
         faults = asyncio.run(run(options, Path(directory)))

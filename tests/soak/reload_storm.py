@@ -25,6 +25,7 @@ from scenario.gateway import configuration  # noqa: E402
 from scenario.replica import Replica, make_rule  # noqa: E402
 from scenario.values import chat_body  # noqa: E402
 from scenario.wire import Changes, Message, Reader  # noqa: E402
+from soak_report import write  # noqa: E402
 
 NAMES = ("u1", "u2", "u3")
 WORKERS = 16
@@ -130,8 +131,10 @@ async def run(options: argparse.Namespace, directory: Path) -> list[str]:
         seconds = time.monotonic() - started
         faults += await settled(gateway.port, gateway.pid, before + 8)
         grown = resident_mb(gateway.pid) - memory
-        print(f"{options.reloads} reloads in {seconds:.1f} s under {asked} requests; "
-              f"memory {memory:.1f} MB, {grown:+.1f}")
+        figures = (f"{options.reloads} reloads in {seconds:.1f} s under {asked} requests; "
+                   f"memory {memory:.1f} MB, {grown:+.1f}; descriptors {before} before, "
+                   f"{descriptors(gateway.pid)} after")
+        print(figures)
         wanted = f'rolter_config_reloads_total{{result="applied"}} {options.reloads}'
         if wanted not in (await metrics(gateway.port)).splitlines():
             faults.append(f"the metrics lack: {wanted}")
@@ -143,6 +146,8 @@ async def run(options: argparse.Namespace, directory: Path) -> list[str]:
         code = await asyncio.to_thread(gateway.stop)
         for replica in replicas.values():
             await replica.kill()
+    if not faults and code == 0:
+        write(options.report, "reload_storm", figures + ".")
     return faults + ([] if code == 0 else [f"exit code {code}: {gateway.log_text()[-2000:]}"])
 
 
@@ -152,6 +157,7 @@ def main() -> int:
     parser.add_argument("--reloads", type=int, default=500)
     parser.add_argument("--growth-mb", type=float, default=16)
     parser.add_argument("--ignore-memory", action="store_true")
+    parser.add_argument("--report", type=Path, help="the document whose section is to be written anew")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rolter-reloads-") as directory:
         faults = asyncio.run(run(options, Path(directory)))
