@@ -1,6 +1,7 @@
 """The scenario runner's judgement: a case that should fail does fail."""
 
 import asyncio
+import subprocess
 import sys
 import time
 import unittest
@@ -131,6 +132,13 @@ class Judging(unittest.TestCase):
     def test_a_difference_names_its_place(self):
         self.assertEqual(difference("x", b"abc", b"abc"), [])
         self.assertIn("byte 2 of 3", difference("x", b"abX", b"abc")[0])
+
+
+class Coverage(unittest.TestCase):
+    def test_every_field_report_has_a_case_a_test_or_a_reason(self):
+        script = Path(__file__).resolve().parents[1] / "scenarios" / "coverage"
+        done = subprocess.run([sys.executable, "-B", script, "--check"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
 
 if __name__ == "__main__":
