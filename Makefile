@@ -111,6 +111,7 @@ soak:
 	$(step) 'kill one of four' tests/soak/kill_one.py $(soak_args)
 	$(step) '500 reloads' tests/soak/reload_storm.py $(soak_args)
 	$(step) 'slow clients' tests/soak/slow_clients.py $(soak_args)
+	$(step) 'clients that vanish' tests/soak/vanished_client.py $(soak_args)
 	$(step) '10,000 aborts' tests/soak/abort_storm.py --rolter build/release/rolter
 	$(step) 'mixed traffic, $(SOAK_MINUTES) minutes' tests/soak/mixed_soak.py \
 	  --clock build/dev/tests/soak/libclock_jump.so --minutes $(SOAK_MINUTES) $(soak_args)

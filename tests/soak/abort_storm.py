@@ -92,8 +92,8 @@ async def storm(port: int, requests: int, seed: int) -> dict[str, int]:
     return outcomes
 
 
-async def metrics(port: int) -> str:
-    stream, writer = await asyncio.open_connection("127.0.0.1", port)
+async def metrics(port: int, host: str = "127.0.0.1") -> str:
+    stream, writer = await asyncio.open_connection(host, port)
     writer.write(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
     reader, message = Reader(stream, Changes()), Message()
     await reader.read_head(message)
@@ -102,8 +102,8 @@ async def metrics(port: int) -> str:
     return message.body.decode()
 
 
-async def in_flight(port: int) -> list[float]:
-    text = await metrics(port)
+async def in_flight(port: int, host: str = "127.0.0.1") -> list[float]:
+    text = await metrics(port, host)
     return [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
             if re.match(r"rolter_in_flight(\{| )", line)]
 
