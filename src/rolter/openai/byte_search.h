@@ -30,6 +30,25 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   return std::countr_zero(matches) / 8;
 }
 
+/// Sixteen bytes at once: a vector register of any 64-bit processor.
+using Bytes16 [[gnu::vector_size(16)]] = char;
+
+[[nodiscard]] inline Bytes16 load_bytes(const char* from) {
+  Bytes16 bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return bytes;
+}
+
+/// Whether one of the `Count` * 16 bytes at `from` is `c`.
+template <int Count>
+[[nodiscard]] inline bool contains(const char* from, char c) {
+  auto found = load_bytes(from) == c;
+  for (int i = 1; i < Count; ++i) {
+    found |= load_bytes(from + i * sizeof(Bytes16)) == c;
+  }
+  return __builtin_reduce_or(found) != 0;
+}
+
 /// The first `c` in [from, end), or end.
 [[nodiscard]] inline const char* find_byte(const char* from, const char* end, char c) {
   const void* found = std::memchr(from, c, static_cast<std::size_t>(end - from));

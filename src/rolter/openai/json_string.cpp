@@ -101,17 +101,18 @@ char simple_escape(char letter) {
 /// Copies up to the next backslash or `end`. Writes at most `end - from` bytes.
 const char* copy_plain(const char* from, const char* end, char*& out) {
   constexpr std::ptrdiff_t kWord = 8;
-  constexpr std::ptrdiff_t kBlock = 4 * kWord;
-  const auto backslashes = [&](std::ptrdiff_t at) { return matches(load_word(from + at), '\\'); };
-  while (end - from >= kBlock && (backslashes(0) | backslashes(kWord) | backslashes(2 * kWord) |
-                                  backslashes(3 * kWord)) == 0) {
+  constexpr int kVectors = 4;
+  constexpr std::ptrdiff_t kVector = sizeof(Bytes16);
+  constexpr std::ptrdiff_t kBlock = kVectors * kVector;
+  for (; end - from >= kBlock && !contains<kVectors>(from, '\\'); from += kBlock, out += kBlock) {
     std::memcpy(out, from, kBlock);
-    from += kBlock;
-    out += kBlock;
+  }
+  for (; end - from >= kVector && !contains<1>(from, '\\'); from += kVector, out += kVector) {
+    std::memcpy(out, from, kVector);
   }
   for (; end - from >= kWord; from += kWord, out += kWord) {
     std::memcpy(out, from, kWord);
-    if (const std::uint64_t found = backslashes(0); found != 0) {
+    if (const std::uint64_t found = matches(load_word(from), '\\'); found != 0) {
       out += first_match(found);
       return from + first_match(found);
     }
