@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <span>
 #include <utility>
 
 #include "rolter/admin/page.h"
+#include "rolter/admin/residency_view.h"
 #include "rolter/admin/state_view.h"
 #include "rolter/base/percent.h"
 #include "rolter/http/head_parser.h"
@@ -50,6 +52,12 @@ StateViewInput view_input(const proxy::GatewayState& state, const AdminParts& pa
           .now = now};
 }
 
+Reply unknown_target(std::string_view target, const proxy::GatewayState& state) {
+  return refusal(
+      404, "unknown_target",
+      fmt::format("there is no provider \"{}\"; there are: {}", target, names_of(state)));
+}
+
 Reply text_reply(std::string text) {
   return {.content_type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
@@ -66,7 +74,8 @@ std::optional<Reply> AdminService::check(const Request& request) const {
 Reply AdminService::answer(const Request& request) {
   const PageFile* const page = find_page_file(request.path);
   const bool looks = request.path == "/admin/state" || request.path == "/admin/decisions" ||
-                     request.path == "/metrics" || page != nullptr;
+                     request.path == "/admin/residency" || request.path == "/metrics" ||
+                     page != nullptr;
   if (looks && !is_get(request)) {
     return method_not_allowed("GET");
   }
@@ -81,6 +90,9 @@ Reply AdminService::answer(const Request& request) {
   if (request.path == "/admin/decisions") {
     return {.body = decisions_json(
                 find_decisions(parts_.shared, query_value(request.query, "request_id")))};
+  }
+  if (request.path == "/admin/residency") {
+    return residency(request);
   }
   if (request.path == "/metrics") {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = parts_.metrics()};
@@ -134,6 +146,18 @@ Reply AdminService::explain(const Request& request) {
                              : Reply{.body = to_json(*explanation)};
 }
 
+Reply AdminService::residency(const Request& request) const {
+  const auto state = parts_.shared.gateway.load();
+  const std::string target = query_value(request.query, "target");
+  const auto& replicas = state->cluster->replicas;
+  if (!target.empty() && std::ranges::none_of(replicas, [&](const auto& replica) {
+        return replica->name() == target;
+      })) {
+    return unknown_target(target, *state);
+  }
+  return {.body = residency_json(*state, parts_.residency, target)};
+}
+
 std::expected<AdminService::DrainOrder, Reply> AdminService::read_drain_order(
     std::string_view body) {
   const auto bad = [] {
@@ -181,9 +205,7 @@ std::expected<std::shared_ptr<cluster::Replica>, Reply> AdminService::drain(cons
       return replica;
     }
   }
-  return std::unexpected(refusal(
-      404, "unknown_target",
-      fmt::format("there is no provider \"{}\"; there are: {}", order.target, names_of(*state))));
+  return std::unexpected(unknown_target(order.target, *state));
 }
 
 bool AdminService::reload(std::function<void(ReloadOutcome)> done) {

@@ -12,6 +12,7 @@
 #include "rolter/admin/traffic.h"
 #include "rolter/http/loop.h"
 #include "rolter/kvcache/prefix_trees.h"
+#include "rolter/kvcache/residency.h"
 #include "rolter/proxy/loop_state.h"
 #include "rolter/telemetry/app_log.h"
 
@@ -31,6 +32,7 @@ using Reload = std::function<void(std::function<void(ReloadOutcome)> done)>;
 struct AdminParts {
   proxy::SharedState& shared;
   const kvcache::PrefixTrees& trees;
+  const kvcache::Residency& residency;
   std::function<std::string()> metrics;
   Reload reload;  // null: this gateway cannot reload itself
   telemetry::AppLog& log;
@@ -70,6 +72,7 @@ class AdminService {
  private:
   [[nodiscard]] Reply state(const Request& request);
   [[nodiscard]] Reply explain(const Request& request);
+  [[nodiscard]] Reply residency(const Request& request) const;
 
   http::Loop& loop_;
   AdminParts parts_;

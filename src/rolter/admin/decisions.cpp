@@ -31,6 +31,7 @@ void write(const RoutedRequest& decision, JsonWriter& json) {
       .text("route", decision.route)
       .text("target", decision.target)
       .text("reason", decision.reason)
+      .text("source", decision.source)
       .decimal("matched", decision.matched)
       .number("status", static_cast<std::uint64_t>(decision.status))
       .number("retries", decision.retries);

@@ -161,6 +161,7 @@ void Explainer::pick(const Case& of, Explanation& out) {
   out.pick = out.targets[decision.target].provider;
   if (availability == Availability::kEligible) {
     out.reason = balance::to_string(decision.reason);
+    out.source = balance::to_string(decision.source);
   }
   std::erase_if(candidates_,
                 [&](const Candidate& candidate) { return candidate.target == decision.target; });

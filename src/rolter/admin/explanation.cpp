@@ -125,6 +125,7 @@ std::string to_json(const Explanation& explanation) {
   text_or_null(json, "pick", explanation.pick);
   text_or_null(json, "runner_up", explanation.runner_up);
   json.text("reason", explanation.reason)
+      .text("source", explanation.source)
       .number("prompt_bytes", explanation.prompt_bytes)
       .number("prompt_tokens", explanation.prompt_tokens);
   if (explanation.threshold) {

@@ -40,6 +40,7 @@ struct Explanation {
   std::optional<std::string> pick;       // provider; absent when nobody can take the request
   std::optional<std::string> runner_up;  // the pick if the first one were not there
   std::string_view reason;
+  std::string_view source = "none";  // by which the pick's cache is known
   std::size_t prompt_bytes = 0;
   std::size_t prompt_tokens = 0;    // of the token ids that came with it
   std::optional<double> threshold;  // absent when the strategy has none

@@ -1,53 +1,72 @@
 #include "rolter/balance/precise_cache_aware.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "rolter/balance/load.h"
 
 namespace rolter::balance {
 
-PreciseCacheAware::PreciseCacheAware(const PreciseSettings& settings,
-                                     std::shared_ptr<kvcache::Residency> residency,
-                                     std::vector<std::string> models)
-    : settings_(settings), residency_(std::move(residency), std::move(models)) {}
+PreciseCacheAware::PreciseCacheAware(const PreciseSettings& settings, RouteResidency residency,
+                                     std::optional<RoutePrefixes> prefixes)
+    : settings_(settings), residency_(std::move(residency)), prefixes_(std::move(prefixes)) {}
 
 Decision PreciseCacheAware::pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) {
   PerCandidate<Held> held;
   residency_.match(in, rng, held);
+  RoutePrefixes::All sent;
+  if (prefixes_ && std::ranges::any_of(held, [](const Held& one) { return !one.is_known(); })) {
+    sent = prefixes_->match(in);
+  }
   PerCandidate<double> loads(held.size());
   load_.score({.pick = in, .matched_bytes = {}}, {loads.data(), loads.size()});
-  PerCandidate<double> totals(held.size());
-  for (std::size_t i = 0; i < totals.size(); ++i) {
-    totals[i] = settings_.precise_weight * held[i].share() + settings_.load_weight * loads[i];
+  PerCandidate<Credit> credits(held.size());
+  for (std::size_t i = 0; i < credits.size(); ++i) {
+    Credit& credit = credits[i];
+    if (held[i].is_known()) {
+      credit.share = held[i].share();
+      credit.source = held[i].source;
+    } else if (!sent.bytes.empty() && sent.bytes[i] > 0) {
+      credit.sent_bytes = sent.bytes[i];
+      credit.share =
+          static_cast<double>(sent.bytes[i]) / static_cast<double>(in.prompt.text.size());
+      credit.source = Source::kPrefix;
+    }
+    credit.total = settings_.precise_weight * credit.share + settings_.load_weight * loads[i];
     if (scores != nullptr) {
       scores->push_back({.target = in.eligible[i].target,
-                         .matched = held[i].share(),
-                         .total = totals[i],
-                         .parts = {{"precise", held[i].share()}, {load_.name(), loads[i]}}});
+                         .matched = credit.share,
+                         .total = credit.total,
+                         .parts = {{"precise", credit.share}, {load_.name(), loads[i]}}});
     }
   }
-  const Choice choice = choose(in, rng, held, totals);
+  const Choice choice = choose(in, rng, credits);
   const Held& chosen = held[choice.position];
-  const std::size_t cached = chosen.cached_tokens(in.token_ids.size());
+  const Credit& credit = credits[choice.position];
+  const std::size_t cached = chosen.cached_tokens();
   return {.target = in.eligible[choice.position].target,
           .reason = unless_only(in, choice.reason),
-          .matched = chosen.share(),
-          .matched_units = cached,
+          .matched = credit.share,
+          .matched_units = chosen.is_known() ? cached : credit.sent_bytes,
           .rank = chosen.rank,
-          .cached_tokens = chosen.full_blocks == 0 ? std::nullopt : std::optional(cached)};
+          .cached_tokens = chosen.is_known() ? std::optional(cached) : std::nullopt,
+          .trace = sent.trace,
+          .source = credit.source,
+          .block_size = chosen.block_size};
 }
 
 Record PreciseCacheAware::record(const PickInput& in, const Candidate& chosen) {
-  return residency_.record(in, chosen, settings_.optimistic);
+  Record record = residency_.record(in, chosen, settings_.optimistic);
+  if (prefixes_) {
+    record.add(prefixes_->record(in, chosen));
+  }
+  return record;
 }
 
 PreciseCacheAware::Choice PreciseCacheAware::choose(const PickInput& in, Rng& rng,
-                                                    const PerCandidate<Held>& held,
-                                                    const PerCandidate<double>& totals) const {
+                                                    const PerCandidate<Credit>& credits) const {
   const auto in_flight = [&in](std::size_t i) { return in.eligible[i].in_flight; };
-  if (std::ranges::none_of(held, [](const Held& target) { return target.blocks > 0; })) {
+  if (std::ranges::none_of(credits, [](const Credit& credit) { return credit.share > 0; })) {
     Choices choices = open_to_misses(in.eligible, rng);
     choices.keep_least(in_flight);
     return {choices.pick(rng), Reason::kNoCredit};
@@ -57,15 +76,16 @@ PreciseCacheAware::Choice PreciseCacheAware::choose(const PickInput& in, Rng& rn
   };
   Choices choices = Choices::all(in.eligible.size());
   choices.prefer([&](std::size_t i) { return !overloaded(i); });
-  choices.keep_greatest([&](std::size_t i) { return totals[i]; });
+  choices.keep_greatest([&](std::size_t i) { return credits[i].total; });
   choices.keep_least(in_flight);
   const std::size_t chosen = choices.pick(rng);
-  const bool passed_over = std::ranges::any_of(Choices::all(held.size()), [&](std::size_t i) {
-    return totals[i] > totals[chosen] && overloaded(i);
+  const bool passed_over = std::ranges::any_of(Choices::all(credits.size()), [&](std::size_t i) {
+    return credits[i].total > credits[chosen].total && overloaded(i);
   });
-  return {chosen, passed_over               ? Reason::kOverloaded
-                  : held[chosen].blocks > 0 ? Reason::kResident
-                                            : Reason::kScore};
+  return {chosen, passed_over                                 ? Reason::kOverloaded
+                  : credits[chosen].share == 0.0              ? Reason::kScore
+                  : credits[chosen].source == Source::kPrefix ? Reason::kPrefix
+                                                              : Reason::kResident};
 }
 
 }  // namespace rolter::balance

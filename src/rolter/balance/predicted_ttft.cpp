@@ -31,7 +31,7 @@ Decision PredictedTtft::pick(const PickInput& in, Rng& rng, std::vector<Score>* 
   }
   const std::size_t chosen = choose(in, rng, prompt, costs);
   const Outlook& outlook = prompt.outlooks[chosen];
-  const std::size_t exact = outlook.held.cached_tokens(in.token_ids.size());
+  const std::size_t exact = outlook.held.cached_tokens();
   return {.target = in.eligible[chosen].target,
           .reason =
               unless_only(in, in.prompt.text.empty() && in.token_ids.empty() ? Reason::kNoPrompt
@@ -40,7 +40,11 @@ Decision PredictedTtft::pick(const PickInput& in, Rng& rng, std::vector<Score>* 
           .matched_units = outlook.is_exact() ? exact : outlook.matched_bytes,
           .rank = outlook.held.rank,
           .cached_tokens = outlook.is_exact() ? std::optional(exact) : std::nullopt,
-          .trace = prompt.trace};
+          .trace = prompt.trace,
+          .source = outlook.is_exact()          ? outlook.held.source
+                    : outlook.matched_bytes > 0 ? Source::kPrefix
+                                                : Source::kNone,
+          .block_size = outlook.held.block_size};
 }
 
 Record PredictedTtft::record(const PickInput& in, const Candidate& chosen) {
@@ -70,8 +74,12 @@ PredictedTtft::Prompt PredictedTtft::look_up(const PickInput& in, Rng& rng) cons
   PerCandidate<Held> held;
   parts_.residency.match(in, rng, held);
   const double token_bytes = parts_.token_size->bytes();
-  prompt.tokens = in.token_ids.empty() ? static_cast<double>(in.prompt.text.size()) / token_bytes
-                                       : static_cast<double>(in.token_ids.size());
+  prompt.tokens = static_cast<double>(in.prompt.text.size()) / token_bytes;
+  if (!in.token_ids.empty()) {
+    prompt.tokens = static_cast<double>(in.token_ids.size());
+  } else if (const auto known = std::ranges::find_if(held, &Held::is_known); known != held.end()) {
+    prompt.tokens = static_cast<double>(known->prompt_tokens);
+  }
   RoutePrefixes::All sent;
   if (std::ranges::any_of(held, [](const Held& one) { return one.full_blocks == 0; })) {
     sent = parts_.prefixes.match(in);
@@ -81,7 +89,7 @@ PredictedTtft::Prompt PredictedTtft::look_up(const PickInput& in, Rng& rng) cons
     Outlook& outlook = prompt.outlooks[i];
     outlook.held = held[i];
     if (outlook.is_exact()) {
-      outlook.cached_tokens = static_cast<double>(held[i].cached_tokens(in.token_ids.size()));
+      outlook.cached_tokens = static_cast<double>(held[i].cached_tokens());
     } else {
       outlook.matched_bytes = sent.bytes[i];
       const double share = in.prompt.text.empty() ? 0.0

@@ -23,7 +23,9 @@ struct Scratch {
   std::vector<BlockIndex::ReplicaQuery> queries;
   std::vector<View> views;
   std::vector<std::uint32_t> found;  // leading blocks, as views; kUnknown = nothing is known
+  std::vector<std::size_t> tokens;   // of the prompt, as views
   std::vector<kvcache::ChainKey> chain;
+  std::vector<kvcache::PromptMark> marks;
   std::vector<std::size_t> group;  // positions in views
   std::vector<StreamId> streams;   // as group
   std::vector<std::uint32_t> blocks;
@@ -34,41 +36,8 @@ Scratch& scratch() {
   return memory;
 }
 
-bool can_match(const View& view, const PickInput& in) {
-  return view.usable && view.block_size != 0 && in.token_ids.size() >= view.block_size;
-}
-
 kvcache::PromptExtras extras_for(const View& view, const PickInput& in, std::string_view model) {
   return {.adapter = view.knows_adapter ? model : std::string_view(), .cache_salt = in.cache_salt};
-}
-
-/// Looks up the prompt in all streams whose blocks have the same keys as those of the one at
-/// `first`, which has not been looked at yet.
-void find_alike(std::size_t first, const PickInput& in, kvcache::Residency& residency,
-                Scratch& memory) {
-  const View& model = memory.views[first];
-  const auto name = [&memory](const View& view) { return memory.queries[view.position].model; };
-  memory.group.clear();
-  memory.streams.clear();
-  for (std::size_t i = first; i < memory.views.size(); ++i) {
-    const View& view = memory.views[i];
-    if (memory.found[i] == kUnknown && view.usable && view.block_size == model.block_size &&
-        view.knows_adapter == model.knows_adapter &&
-        (!view.knows_adapter || name(view) == name(model))) {
-      memory.group.push_back(i);
-      memory.streams.push_back(view.stream);
-    }
-  }
-  kvcache::chain_keys(in.token_ids, model.block_size, extras_for(model, in, name(model)),
-                      memory.chain);
-  memory.blocks.resize(memory.streams.size());
-  residency.lookup(memory.chain, memory.streams, in.now, memory.blocks);
-  for (std::size_t i = 0; i < memory.group.size(); ++i) {
-    const View& view = memory.views[memory.group[i]];
-    memory.found[memory.group[i]] =
-        view.hybrid ? residency.ends.last_end(view.stream, memory.chain, memory.blocks[i])
-                    : memory.blocks[i];
-  }
 }
 
 /// The rank of one engine, views[first] to views[last - 1], that holds the most; of equal ones the
@@ -99,7 +68,7 @@ std::size_t best_rank(const Scratch& memory, std::size_t first, std::size_t last
 
 }  // namespace
 
-std::size_t Held::cached_tokens(std::size_t prompt_tokens) const {
+std::size_t Held::cached_tokens() const {
   if (prompt_tokens == 0 || block_size == 0) {
     return 0;
   }
@@ -108,12 +77,78 @@ std::size_t Held::cached_tokens(std::size_t prompt_tokens) const {
 }
 
 RouteResidency::RouteResidency(std::shared_ptr<kvcache::Residency> residency,
-                               std::vector<std::string> models)
-    : residency_(std::move(residency)), models_(std::move(models)) {}
+                               std::vector<std::string> models, Learning learning)
+    : residency_(std::move(residency)),
+      models_(std::move(models)),
+      learning_(learning),
+      lessons_(residency_) {
+  for (const std::string& model : models_) {
+    model_ids_.push_back(kvcache::marks_seed(0, model, 0));
+  }
+}
+
+bool RouteResidency::can_match(const View& view, const PickInput& in) const {
+  return view.usable && view.block_size != 0 &&
+         (in.token_ids.empty() ? learns() && !in.prompt.text.empty()
+                               : in.token_ids.size() >= view.block_size);
+}
+
+/// Fills the scratch chain with what is known of the prompt's in streams such as this one. Returns
+/// the number of the prompt's tokens.
+std::size_t RouteResidency::find_chain(const View& view, const PickInput& in,
+                                       std::string_view model) const {
+  Scratch& memory = scratch();
+  if (!in.token_ids.empty()) {
+    kvcache::chain_keys(in.token_ids, view.block_size, extras_for(view, in, model), memory.chain);
+    return in.token_ids.size();
+  }
+  kvcache::mark_prompt(kvcache::marks_seed(in.prompt.root, model, view.block_size), in.prompt.text,
+                       in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
+                       memory.marks);
+  return residency_->learned
+      .find({.marks = memory.marks,
+             .kind = {},
+             .block_size = view.block_size,
+             .model = kvcache::marks_seed(0, model, 0)},
+            memory.chain)
+      .prompt_tokens;
+}
+
+/// Looks up the prompt in all streams whose blocks have the same keys as those of the one at
+/// `first`, which has not been looked at yet.
+void RouteResidency::find_alike(std::size_t first, const PickInput& in) const {
+  Scratch& memory = scratch();
+  const View& model = memory.views[first];
+  const auto name = [&memory](const View& view) { return memory.queries[view.position].model; };
+  // What is learned is kept by the model's name; token ids are the same for all.
+  const bool by_name = model.knows_adapter || in.token_ids.empty();
+  memory.group.clear();
+  memory.streams.clear();
+  for (std::size_t i = first; i < memory.views.size(); ++i) {
+    const View& view = memory.views[i];
+    if (memory.found[i] == kUnknown && view.usable && view.block_size == model.block_size &&
+        view.knows_adapter == model.knows_adapter && (!by_name || name(view) == name(model))) {
+      memory.group.push_back(i);
+      memory.streams.push_back(view.stream);
+    }
+  }
+  const std::size_t tokens = find_chain(model, in, name(model));
+  memory.blocks.assign(memory.streams.size(), 0);
+  if (!memory.chain.empty()) {
+    residency_->lookup(memory.chain, memory.streams, in.now, memory.blocks);
+  }
+  for (std::size_t i = 0; i < memory.group.size(); ++i) {
+    const View& view = memory.views[memory.group[i]];
+    memory.found[memory.group[i]] =
+        view.hybrid ? residency_->ends.last_end(view.stream, memory.chain, memory.blocks[i])
+                    : memory.blocks[i];
+    memory.tokens[memory.group[i]] = memory.chain.empty() ? 0 : tokens;
+  }
+}
 
 void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& held) const {
   held.assign(in.eligible.size(), {});
-  if (in.token_ids.empty()) {
+  if (in.token_ids.empty() && (!learns() || in.prompt.text.empty())) {
     return;
   }
   Scratch& memory = scratch();
@@ -123,9 +158,10 @@ void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& he
   }
   residency_->index.streams_of(memory.queries, memory.views);
   memory.found.assign(memory.views.size(), kUnknown);
+  memory.tokens.assign(memory.views.size(), 0);
   for (std::size_t i = 0; i < memory.views.size(); ++i) {
     if (memory.found[i] == kUnknown && can_match(memory.views[i], in)) {
-      find_alike(i, in, *residency_, memory);
+      find_alike(i, in);
     }
   }
   for (std::size_t first = 0, last = 0; first < memory.views.size(); first = last) {
@@ -134,12 +170,14 @@ void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& he
       ++last;
     }
     const std::size_t best = best_rank(memory, first, last, residency_->pending, rng);
-    if (best != last) {
+    if (best != last && memory.tokens[best] > 0) {
       const View& view = memory.views[best];
       Held& at = held[position];
       at.blocks = memory.found[best];
       at.block_size = view.block_size;
-      at.full_blocks = static_cast<std::uint32_t>(in.token_ids.size() / view.block_size);
+      at.prompt_tokens = memory.tokens[best];
+      at.full_blocks = static_cast<std::uint32_t>(at.prompt_tokens / view.block_size);
+      at.source = in.token_ids.empty() ? Source::kLearned : Source::kTokenIds;
       if (last - first > 1) {
         at.rank = view.rank;
       }
@@ -148,31 +186,63 @@ void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& he
 }
 
 Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool optimistic) {
-  // The blocks of a medium are known by its content as well, which token ids do not tell.
-  if (in.token_ids.empty() || in.prompt.has_media) {
-    return {};
+  Record record;
+  if (in.token_ids.empty() && !learns()) {
+    return record;
   }
   Scratch& memory = scratch();
   const std::string& model = models_[chosen.target];
   memory.queries.assign(1, {.replica = chosen.replica, .model = model});
   residency_->index.streams_of(memory.queries, memory.views);
   const bool has_ranks = memory.views.size() > 1;
-  const auto view = std::ranges::find_if(memory.views, [&](const View& stream) {
-    return can_match(stream, in) && (!has_ranks || stream.rank == chosen.rank);
-  });
-  if (view == memory.views.end() || !(optimistic || view->hybrid)) {
-    return {};
+  const auto view = std::ranges::find_if(
+      memory.views, [&](const View& stream) { return !has_ranks || stream.rank == chosen.rank; });
+  // The blocks of a medium are known by its content as well, which neither text nor ids tell.
+  const bool has_chain = view != memory.views.end() && can_match(*view, in) && !in.prompt.has_media;
+  memory.marks.clear();
+  memory.chain.clear();
+  if (has_chain) {
+    find_chain(*view, in, model);
   }
-  kvcache::chain_keys(in.token_ids, view->block_size, extras_for(*view, in, model), memory.chain);
-  if (view->hybrid) {
+  if (learns() && !memory.views.empty()) {
+    begin_lesson(in, chosen, view == memory.views.end() ? 0 : view->block_size, record);
+  }
+  if (memory.chain.empty() || !(optimistic || view->hybrid)) {
+    return record;
+  }
+  if (view->hybrid && !in.token_ids.empty()) {
     residency_->ends.add(view->stream, memory.chain);
   }
-  if (!optimistic) {
-    return {};
+  if (optimistic) {
+    const auto ticket = residency_->pending.add(view->stream, memory.chain, in.now);
+    if (ticket != PendingBlocks::Ticket::kNone) {
+      record.add(*this, std::to_underlying(ticket));
+    }
   }
-  const auto ticket = residency_->pending.add(view->stream, memory.chain, in.now);
-  return ticket == PendingBlocks::Ticket::kNone ? Record()
-                                                : Record(*this, std::to_underlying(ticket));
+  return record;
+}
+
+/// Of what the scratch memory has of the prompt.
+void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen,
+                                  std::uint32_t block_size, Record& record) {
+  using kvcache::LearnedChains;
+  const bool predicted = in.token_ids.empty() && in.cached_tokens;
+  const LearnedChains::Begun begun = residency_->learned.begin(
+      {.prompt = {.marks = scratch().marks,
+                  .kind =
+                      in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
+                  .block_size = block_size,
+                  .model = model_ids_[chosen.target]},
+       .replica = chosen.replica,
+       .own_session = in.session,
+       .may_learn = in.token_ids.empty() && !in.prompt.is_list && in.session_is_clear,
+       .one_reply = in.choices == 1,
+       .predicted_tokens = predicted ? static_cast<std::uint32_t>(*in.cached_tokens) : 0},
+      in.now);
+  record.set_session(begun.tag);
+  if (begun.ticket != LearnedChains::Ticket::kNone) {
+    record.add(lessons_, std::to_underlying(begun.ticket));
+  }
 }
 
 void RouteResidency::undo(std::uint64_t ticket) {
@@ -181,6 +251,26 @@ void RouteResidency::undo(std::uint64_t ticket) {
 
 void RouteResidency::ended(std::uint64_t ticket, TimePoint now) {
   residency_->pending.answered(PendingBlocks::Ticket{ticket}, now);
+}
+
+void RouteResidency::Lessons::reported(std::uint64_t ticket, const PromptUsage& usage) {
+  residency_->learned.reported(
+      kvcache::LearnedChains::Ticket{ticket}, static_cast<std::uint32_t>(usage.prompt_tokens),
+      usage.cached_tokens ? std::optional(static_cast<std::uint32_t>(*usage.cached_tokens))
+                          : std::nullopt);
+}
+
+void RouteResidency::Lessons::replied(std::uint64_t ticket, std::string_view text) {
+  residency_->learned.replied(kvcache::LearnedChains::Ticket{ticket}, text);
+}
+
+void RouteResidency::Lessons::ended(std::uint64_t ticket, TimePoint now) {
+  const auto ends = residency_->learned.ended(kvcache::LearnedChains::Ticket{ticket}, now);
+  if (ends) {
+    for (const kvcache::ChainKey& key : ends->keys) {
+      residency_->ends.add(ends->stream, {&key, 1});
+    }
+  }
 }
 
 }  // namespace rolter::balance

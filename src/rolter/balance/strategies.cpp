@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -68,6 +69,11 @@ std::vector<std::string> models_of(const StrategyParts& parts) {
   return models;
 }
 
+RouteResidency residency_of(const StrategyParts& parts) {
+  return {parts.residency, models_of(parts),
+          parts.route.tag_requests ? Learning::kOn : Learning::kOff};
+}
+
 std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {
   const config::RouteWeights& weights = parts.route.weights;
   return std::make_unique<PreciseCacheAware>(
@@ -75,7 +81,8 @@ std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {
                       .load_weight = weights.load.value_or(kLoadWeightBesideCache),
                       .overload = overload_of(parts.route),
                       .optimistic = parts.route.optimistic},
-      parts.residency, models_of(parts));
+      residency_of(parts),
+      parts.route.fallback_score_prefix ? std::optional(prefixes_of(parts)) : std::nullopt);
 }
 
 std::unique_ptr<Strategy> make_predicted_ttft(const StrategyParts& parts) {
@@ -84,7 +91,7 @@ std::unique_ptr<Strategy> make_predicted_ttft(const StrategyParts& parts) {
       .miss_weight = parts.route.miss_weight,
       .optimistic = parts.route.optimistic,
       .prefixes = prefixes_of(parts),
-      .residency = RouteResidency(parts.residency, models_of(parts)),
+      .residency = residency_of(parts),
       .queues = parts.queues ? parts.queues : std::make_shared<PrefillQueues>(),
       .token_size = before == nullptr ? std::make_shared<TokenSize>() : before->token_size()});
 }
@@ -148,6 +155,9 @@ const Row* row_of(StrategyKind kind) {
 
 Memory memory_of(const config::Route& route) {
   const Row* const row = row_of(route.strategy);
+  if (route.strategy == StrategyKind::kPreciseCacheAware && route.fallback_score_prefix) {
+    return Memory::kPrefixes;
+  }
   return row == nullptr ? Memory::kNone : row->memory;
 }
 
@@ -171,6 +181,18 @@ std::vector<kvcache::PrefixTrees::Demand> prefix_tree_demands(const config::Conf
     }
   }
   return demands;
+}
+
+std::size_t learned_chains_bytes(const config::Config& config) {
+  std::size_t bytes = 0;
+  for (const config::Route& route : config.routes) {
+    const bool uses_events = route.strategy == StrategyKind::kPreciseCacheAware ||
+                             route.strategy == StrategyKind::kPredictedTtft;
+    if (uses_events && route.tag_requests) {
+      bytes += route.max_index_bytes;
+    }
+  }
+  return bytes;
 }
 
 std::vector<SessionTables::Demand> session_table_demands(const config::Config& config) {

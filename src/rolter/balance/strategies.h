@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,6 +34,9 @@ struct StrategyParts {
 /// model.
 [[nodiscard]] std::vector<kvcache::PrefixTrees::Demand> prefix_tree_demands(
     const config::Config& config);
+
+/// What learned chains may take: the max_index_bytes of all routes that learn some.
+[[nodiscard]] std::size_t learned_chains_bytes(const config::Config& config);
 
 /// The session tables likewise.
 [[nodiscard]] std::vector<SessionTables::Demand> session_table_demands(

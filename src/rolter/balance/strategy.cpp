@@ -40,4 +40,18 @@ std::string_view to_string(Reason reason) {
   return "unknown";
 }
 
+std::string_view to_string(Source source) {
+  switch (source) {
+    case Source::kNone:
+      return "none";
+    case Source::kTokenIds:
+      return "token_ids";
+    case Source::kLearned:
+      return "learned";
+    case Source::kPrefix:
+      return "prefix";
+  }
+  return "unknown";
+}
+
 }  // namespace rolter::balance

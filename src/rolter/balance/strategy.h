@@ -16,6 +16,7 @@
 #include "rolter/base/time.h"
 #include "rolter/cluster/candidate.h"
 #include "rolter/kvcache/prefix_tree.h"
+#include "rolter/kvcache/session_tag.h"
 #include "rolter/openai/prompt.h"
 
 namespace rolter::balance {
@@ -34,6 +35,10 @@ struct PickInput {
   kvcache::PrefixTree::Trace trace = {};
   // Its answer comes by tokens, so that the first byte shows when the prompt has been computed.
   bool streamed = true;
+  // For record(): the decision's, to be compared with what the engine reports.
+  std::optional<std::size_t> cached_tokens = {};
+  std::uint32_t choices = 1;     // n: replies wanted
+  bool session_is_clear = true;  // header and body do not name different ones
 };
 
 /// Why a target was chosen: one word for logs, metrics and explain.
@@ -58,6 +63,16 @@ enum class Reason : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(Reason reason);
 
+/// How it was known what the chosen target's cache holds of the prompt.
+enum class Source : std::uint8_t {
+  kNone,
+  kTokenIds,  // the request's own token ids, against the engine's events
+  kLearned,   // the chain that its text has been learned to become, against the engine's events
+  kPrefix,    // what the target has been sent
+};
+
+[[nodiscard]] std::string_view to_string(Source source);
+
 struct Decision {
   std::size_t target = 0;  // Candidate::target of the chosen one
   Reason reason = Reason::kOnlyOne;
@@ -66,6 +81,8 @@ struct Decision {
   std::optional<std::uint32_t> rank = {};  // X-data-parallel-rank to ask for; absent = none
   std::optional<std::size_t> cached_tokens = {};  // that the engine will find; absent = not known
   kvcache::PrefixTree::Trace trace = {};  // where the prompt was found: for PickInput::trace
+  Source source = Source::kNone;
+  std::uint32_t block_size = 0;  // tokens, of the engine whose cached_tokens are known
 };
 
 /// `reason`, unless there was no choice.
@@ -107,14 +124,21 @@ class Record {
   };
 
   Record() = default;
+  /// The request is to name this session to the engine, in a header of ours; kNone: no header.
+  void set_session(kvcache::SessionTag session) { session_ = session; }
+  [[nodiscard]] kvcache::SessionTag session() const { return session_; }
+
   /// `undo` must outlive the record.
   Record(Undo& undo, std::uint64_t ticket) { add(undo, ticket); }
   Record(Record&& other) noexcept
-      : memories_(std::exchange(other.memories_, {})), kept_(std::exchange(other.kept_, false)) {}
+      : memories_(std::exchange(other.memories_, {})),
+        session_(std::exchange(other.session_, kvcache::SessionTag::kNone)),
+        kept_(std::exchange(other.kept_, false)) {}
   Record& operator=(Record&& other) noexcept {
     if (this != &other) {
       drop();
       memories_ = std::exchange(other.memories_, {});
+      session_ = std::exchange(other.session_, kvcache::SessionTag::kNone);
       kept_ = std::exchange(other.kept_, false);
     }
     return *this;
@@ -127,6 +151,9 @@ class Record {
     (vacant == memories_.end() ? memories_.back() : *vacant) = {&undo, ticket};
   }
   void add(Record&& other) {
+    if (other.session_ != kvcache::SessionTag::kNone) {
+      session_ = other.session_;
+    }
     for (Memory& memory : other.memories_) {
       if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
         add(*undo, memory.ticket);
@@ -179,8 +206,9 @@ class Record {
 
   void drop() { end(TimePoint{}); }
 
-  static constexpr std::size_t kMemories = 3;
+  static constexpr std::size_t kMemories = 4;
   std::array<Memory, kMemories> memories_{};
+  kvcache::SessionTag session_ = kvcache::SessionTag::kNone;
   bool kept_ = false;
 };
 
@@ -202,7 +230,7 @@ class Strategy {
   /// Whether answers are worth reading for Record::reply().
   [[nodiscard]] virtual bool remembers_replies() const { return false; }
 
-  /// Remembers that the request has been sent to `chosen`, whose rank is the decision's.
+  /// Remembers that the request is about to be sent to `chosen`, whose rank is the decision's.
   [[nodiscard]] virtual Record record(const PickInput& in, const Candidate& chosen) = 0;
 };
 

@@ -11,10 +11,8 @@ namespace rolter::config {
 namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
-    "routes[].tag_requests",
     "routes[].tokenize",
     "routes[].ask_usage",
-    "routes[].fallback_score",
     "routes[].shadow",
     "index",
 });

@@ -161,11 +161,16 @@ bool StreamBlocks::attach(const BlockStored& event, std::size_t first, Base base
   }
   counters_.stored += count - first;
   if (listener_ != nullptr) {
+    writer.release();
     listener_->on_stored({.stream = id_,
                           .keys = keys_,
                           .parent = parent,
                           .depth = depth,
-                          .session_id = event.session_id});
+                          .session_id = event.session_id,
+                          .replica = options_.replica,
+                          .block_size = block_size,
+                          .hybrid = hybrid(),
+                          .table = &writer.table()});
   }
   for (std::size_t i = first; i < count && !parked_.empty(); ++i) {
     adopt_children(event.hashes[i], writer);
@@ -234,7 +239,10 @@ void StreamBlocks::adopt_children(EngineHash parent, TableWriter& writer) {
                               .keys = {&key, 1},
                               .parent = base.key,
                               .depth = base.depth,
-                              .session_id = {}});
+                              .session_id = {},
+                              .replica = options_.replica,
+                              .block_size = block_size(),
+                              .table = &writer.table()});
       }
       parents.push_back(child->hash);
     }

@@ -50,6 +50,10 @@ struct StoredChain {
   ChainKey parent{};        // kRootKey when the chain starts here
   std::uint32_t depth = 0;  // blocks before keys[0]
   std::string_view session_id;
+  ReplicaSlot replica{};
+  std::uint32_t block_size = 0;       // tokens
+  bool hybrid = false;                // the stream's engine reuses a prefix only where one ended
+  const BlockTable* table = nullptr;  // holds them and those before them; during the call
 };
 
 /// Told of changes as they are applied, on the writer's thread, in order, outside the readers'

@@ -24,7 +24,9 @@ struct Prompt {
   std::uint64_t root = 0;
   std::string_view text;
   bool has_media =
-      false;  // a part of it is no text: what the engine makes of it is not in the text
+      false;             // a part of it is no text: what the engine makes of it is not in the text
+  bool is_chat = false;  // turns, which a chat template writes
+  bool is_list = false;  // several prompts in one request
 };
 
 }  // namespace rolter::openai

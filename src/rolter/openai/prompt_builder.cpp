@@ -114,7 +114,9 @@ Prompt PromptBuilder::build(Endpoint endpoint, const JsonDocument& document,
   const Kind kind = write_text(endpoint, document, fields);
   return {.root = hash_root(kind, document, fields),
           .text = text_.view(),
-          .has_media = text_.has_media()};
+          .has_media = text_.has_media(),
+          .is_chat = kind == Kind::kChat,
+          .is_list = kind == Kind::kText && text_.view().contains(PromptText::kItem)};
 }
 
 PromptBuilder::Kind PromptBuilder::write_text(Endpoint endpoint, const JsonDocument& document,

@@ -13,6 +13,7 @@ void DecisionRing::add(const GatewayState& state, const RequestFacts& facts, Wal
   entry.route = state.routes[facts.route].model;
   entry.target = facts.target_label;
   entry.reason = balance::to_string(facts.decision.reason);
+  entry.source = balance::to_string(facts.decision.source);
   entry.matched = facts.decision.matched;
   entry.status = facts.status;
   entry.retries = facts.retries;

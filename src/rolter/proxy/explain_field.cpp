@@ -21,8 +21,9 @@ std::string explain_field(const GatewayState& state, const RequestFacts& facts) 
   const std::string cached = facts.decision.cached_tokens
                                  ? fmt::format("; cached_tokens={}", *facts.decision.cached_tokens)
                                  : "";
-  return fmt::format("{}: reason={}; matched={:.3f}{}; load={}; scores=\"{}\"\r\n", kExplainField,
-                     balance::to_string(facts.decision.reason), facts.decision.matched, cached,
+  return fmt::format("{}: reason={}; matched={:.3f}{}; source={}; load={}; scores=\"{}\"\r\n",
+                     kExplainField, balance::to_string(facts.decision.reason),
+                     facts.decision.matched, cached, balance::to_string(facts.decision.source),
                      targets[facts.target].replica->in_flight(), scores);
 }
 

@@ -138,13 +138,13 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     }
     const bool reused = now.connection->exchanges() > 0;
     const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
+    remember(now);  // before it is sent: the strategy may give it a session to go under
     co_await loop_.loop.turn();
     const Result<void> sent = co_await send(now);
     if (!sent) {
       now.connection->end_sending();
     }
     facts_.sent = true;
-    remember(now);
     Result<void> headed = co_await now.connection->read_head(client_.head().method == "HEAD");
     if (headed) {
       co_return std::expected<void, Failure>{};
@@ -210,15 +210,18 @@ http::Eventual<Result<void>> Forwarding::send(Try& now) {
       holder_is_only_
           ? openai::SplicedBody{{request_.body()}}
           : openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
-  write_upstream_head({.head = client_.head(),
-                       .provider = provider(now),
-                       .request_id = facts_.request_id,
-                       .content_length = body.size(),
-                       .has_body = body.size() > 0 || client_.head().method == "POST",
-                       .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
-                       .asks_identity = heartbeat_ != nullptr,
-                       .rank = facts_.decision.rank},
-                      loop_.head);
+  const kvcache::TagText session(now.record.session());
+  write_upstream_head(
+      {.head = client_.head(),
+       .provider = provider(now),
+       .request_id = facts_.request_id,
+       .content_length = body.size(),
+       .has_body = body.size() > 0 || client_.head().method == "POST",
+       .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
+       .rank = facts_.decision.rank,
+       .session_id = now.record.session() == kvcache::SessionTag::kNone ? std::string_view()
+                                                                        : session.view()},
+      loop_.head);
   http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};
   auto sent = now.connection->try_send(out);
   if (!sent || out.empty()) {

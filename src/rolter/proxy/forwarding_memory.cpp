@@ -19,16 +19,20 @@ balance::PickInput Forwarding::pick_input() {
   const openai::RequestView& view = request_.view();
   const std::string_view session = client_.head().fields.get("x-session-id");
   const bool uses_cache = !view.prompt.text.empty();  // /tokenize and the like do not
-  return {.eligible = loop_.candidates,
-          .prompt = view.prompt,
-          .token_ids = !uses_cache          ? std::span<const TokenId>()
-                       : token_ids_.empty() ? view.prompt_token_ids
-                                            : std::span<const TokenId>(token_ids_),
-          .session = session.empty() ? view.session_id : session,
-          .now = loop_.loop.now(),
-          .cache_salt = view.cache_salt,
-          .trace = {},
-          .streamed = view.stream};
+  return {
+      .eligible = loop_.candidates,
+      .prompt = view.prompt,
+      .token_ids = !uses_cache          ? std::span<const TokenId>()
+                   : token_ids_.empty() ? view.prompt_token_ids
+                                        : std::span<const TokenId>(token_ids_),
+      .session = session.empty() ? view.session_id : session,
+      .now = loop_.loop.now(),
+      .cache_salt = view.cache_salt,
+      .trace = {},
+      .streamed = view.stream,
+      .cached_tokens = {},
+      .choices = view.choices,
+      .session_is_clear = session.empty() || view.session_id.empty() || session == view.session_id};
 }
 
 void Forwarding::remember(Try& now) {
@@ -43,6 +47,8 @@ void Forwarding::remember(Try& now) {
   loop_.candidates.assign(1, chosen);
   balance::PickInput in = pick_input();
   in.trace = facts_.decision.trace;
+  in.cached_tokens = facts_.decision.cached_tokens;
+  now.record = {};
   now.record = route_.strategy->record(in, chosen);
 }
 

@@ -52,4 +52,16 @@ struct RequestFacts {
 /// counted them, else the matched share of what the replica reports. Absent while neither is known.
 [[nodiscard]] std::optional<std::uint64_t> predicted_cached_tokens(const RequestFacts& facts);
 
+/// How what was expected compares with what the replica reports to have found.
+enum class PredictionVerdict : std::uint8_t {
+  kEqual,
+  kNear,  // within one block
+  kHigh,
+  kLow,
+};
+[[nodiscard]] std::string_view to_string(PredictionVerdict verdict);
+
+/// Absent while the report, or the size of a block, is not known.
+[[nodiscard]] std::optional<PredictionVerdict> judge_prediction(const RequestFacts& facts);
+
 }  // namespace rolter::proxy

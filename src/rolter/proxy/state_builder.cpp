@@ -131,6 +131,7 @@ StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, Tim
     trees_.remove_replica(slot);
   }
   sessions_.apply(balance::session_table_demands(config));
+  residency_->learned.set_max_bytes(balance::learned_chains_bytes(config));
   queues_.apply(config);
   auto state = std::make_shared<GatewayState>();
   state->version = last_ ? last_->version + 1 : 1;

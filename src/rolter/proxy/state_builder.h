@@ -26,7 +26,9 @@ class StateBuilder {
   /// `metrics` must outlive the builder.
   /// `key_seed` is random per process.
   StateBuilder(telemetry::MetricsRegistry& metrics, std::uint64_t key_seed)
-      : metrics_(metrics), key_seed_(key_seed) {}
+      : metrics_(metrics), key_seed_(key_seed) {
+    residency_->learned.set_seed(key_seed);
+  }
 
   struct Built {
     std::shared_ptr<const GatewayState> state;

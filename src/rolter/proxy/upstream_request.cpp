@@ -12,6 +12,7 @@ namespace {
 using http::iequals;
 
 constexpr std::string_view kCodingField = "Accept-Encoding";
+constexpr std::string_view kSessionField = "X-Session-ID";       // vLLM's, from about 0.30 on
 constexpr std::string_view kRankField = "X-data-parallel-rank";  // vLLM's and SGLang's
 
 bool is_our_own(std::string_view name) {
@@ -51,6 +52,9 @@ void write_upstream_head(const UpstreamHeadInput& in, std::string& out) {
   }
   if (in.asks_identity) {
     append_field(out, kCodingField, "identity");
+  }
+  if (!in.session_id.empty()) {
+    append_field(out, kSessionField, in.session_id);
   }
   out.append(in.provider.own_fields);
   if (in.has_body) {

@@ -19,6 +19,7 @@ struct UpstreamHeadInput {
   bool strips_credentials = false;      // the caller's key is ours, not the replica's
   bool asks_identity = false;           // an answer that we may have to add to is not compressed
   std::optional<std::uint32_t> rank{};  // the data-parallel rank to serve it, if we choose one
+  std::string_view session_id{};        // to be added, where the caller names none; empty = none
 };
 
 /// Writes the head under which a request goes to a replica: the client's own fields in their order,

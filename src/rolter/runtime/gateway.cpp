@@ -173,6 +173,7 @@ Result<void> Gateway::open_admin() {
           control_.loop(), control_.scope(),
           admin::AdminParts{.shared = *shared_,
                             .trees = builder_.trees(),
+                            .residency = *builder_.residency(),
                             .metrics = [this] { return metrics_.expose(); },
                             .reload = reload_,
                             .log = logs_.app});
@@ -305,6 +306,24 @@ void Gateway::collect_indexes(const proxy::GatewayState& state, telemetry::Scrap
   }
 }
 
+void Gateway::collect_learned_chains(telemetry::ScrapeSink& sink) {
+  using telemetry::Metric;
+  const kvcache::LearnedChains::Stats stats = builder_.residency()->learned.stats();
+  const auto set = [&sink](Metric metric, std::string_view kind, auto value) {
+    sink.set(metric, {kind}, static_cast<double>(value));
+  };
+  set(Metric::kLearnedChains, "prompts", stats.tree.prompts);
+  set(Metric::kLearnedChains, "blocks", stats.tree.blocks);
+  set(Metric::kLearnedChains, "bytes", stats.tree.bytes);
+  set(Metric::kLearnedChains, "requests", stats.under_way);
+  set(Metric::kLearnedChains, "distrusted_models", stats.distrusted);
+  set(Metric::kLearnedChainEvents, "learned", stats.learned);
+  set(Metric::kLearnedChainEvents, "evicted", stats.tree.evicted);
+  set(Metric::kLearnedChainEvents, "shared_session", stats.ambiguous);
+  set(Metric::kLearnedChainEvents, "unknown_parent", stats.unlinked);
+  set(Metric::kLearnedChainEvents, "no_room", stats.refused);
+}
+
 void Gateway::collect(telemetry::ScrapeSink& sink) {
   const auto state = shared_->gateway.load();
   using telemetry::Metric;
@@ -318,6 +337,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) {
            static_cast<double>(shared_->open_connections.load(std::memory_order_relaxed)));
   sink.set(Metric::kRequestBuffers, {}, static_cast<double>(shared_->request_buffers.held()));
   collect_indexes(*state, sink);
+  collect_learned_chains(sink);
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < state->routes.size(); ++i) {
     if (const auto& queue = state->routes[i].queue) {

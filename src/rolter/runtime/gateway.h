@@ -82,6 +82,7 @@ class Gateway {
   void follow_kv_events(const std::shared_ptr<const proxy::GatewayState>& state);
   [[nodiscard]] bool wait_until_quiet(Duration limit, DrainWait& wait);
   void collect(telemetry::ScrapeSink& sink);
+  void collect_learned_chains(telemetry::ScrapeSink& sink);
   void collect_indexes(const proxy::GatewayState& state, telemetry::ScrapeSink& sink);
 
   SystemClock clock_;

@@ -52,6 +52,12 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
     target.cached_tokens.add(facts.usage->cached_tokens.value_or(0));
     // Of the same requests as the reported ones, or the two could not be compared.
     target.predicted_cached_tokens.add(proxy::predicted_cached_tokens(facts).value_or(0));
+    if (const auto verdict = proxy::judge_prediction(facts)) {
+      target
+          .predictions[static_cast<std::size_t>(facts.decision.source)]
+                      [static_cast<std::size_t>(*verdict)]
+          .add();
+    }
   }
   telemetry::RouteCounters& counters = route.route->on(loop_);
   counters.request_bytes.add(facts.bytes_in);
@@ -120,6 +126,9 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
        .route = routed ? std::string_view(state.routes[facts.route].model) : std::string_view(),
        .target = facts.target_label,
        .reason = picked ? to_string(facts.decision.reason) : std::string_view(),
+       .source = picked && facts.decision.source != balance::Source::kNone
+                     ? to_string(facts.decision.source)
+                     : std::string_view(),
        .key = facts.key_name,
        .error = facts.error,
        .matched = picked ? std::optional(facts.decision.matched) : std::nullopt,

@@ -3,6 +3,7 @@
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/health_state.h"
 #include "rolter/cluster/outcome.h"
+#include "rolter/proxy/request_facts.h"
 
 namespace rolter::runtime {
 namespace {
@@ -43,6 +44,8 @@ telemetry::Vocabulary metric_vocabulary() {
   vocabulary.reasons = words(balance::Reason::kPredicted);
   vocabulary.fallbacks = {"fail_open", "fallback_route", "bad_token_ids"};
   vocabulary.probes = words(cluster::ProbeResult::kRefused);
+  vocabulary.sources = words(balance::Source::kPrefix);
+  vocabulary.verdicts = words(proxy::PredictionVerdict::kLow);
   return vocabulary;
 }
 

@@ -75,6 +75,9 @@ void append_access_line(std::string& out, LogFormat format, const AccessRecord& 
   line.text("route", record.route);
   line.text("target", record.target);
   line.text("reason", record.reason);
+  if (!record.source.empty()) {
+    line.text("source", record.source);
+  }
   if (record.matched) {
     line.decimal("matched", *record.matched);
   }

@@ -23,6 +23,7 @@ struct AccessRecord {
   std::string_view route;         // "" when no route serves the model
   std::string_view target;        // "provider/model", "" when the gateway answered itself
   std::string_view reason;        // of the pick
+  std::string_view source;        // by which the target's cache was known; "" = by none
   std::string_view key;           // name of the virtual key
   std::string_view error;         // cause, "" when all went well
   std::optional<double> matched;  // fraction of the prompt; nullopt without a pick

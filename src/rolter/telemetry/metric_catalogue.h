@@ -22,6 +22,7 @@ enum class Metric : std::uint8_t {
   kPromptTokens,
   kCachedTokens,
   kPredictedCachedTokens,
+  kCachePredictions,
   kCompletionTokens,
   // by route
   kDecisions,
@@ -52,6 +53,8 @@ enum class Metric : std::uint8_t {
   kKeyRequests,
   kKeyTokens,
   // of the process
+  kLearnedChains,
+  kLearnedChainEvents,
   kClientDisconnects,
   kClientConnections,
   kRequestBuffers,
@@ -64,7 +67,7 @@ enum class Metric : std::uint8_t {
 };
 
 inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::kBuildInfo) + 1;
-inline constexpr std::size_t kMostLabels = 3;
+inline constexpr std::size_t kMostLabels = 4;
 
 struct MetricDefinition {
   Metric metric;

@@ -135,6 +135,21 @@ void write_target(FamilyWriter& writer, std::string_view route, const TargetSeri
   }
 }
 
+void write_predictions(FamilyWriter& writer, std::string_view route, const TargetSeries& target,
+                       const Vocabulary& words) {
+  for (std::size_t i = 0; i < words.sources.size() && i < kMostSources; ++i) {
+    for (std::size_t j = 0; j < words.verdicts.size() && j < kVerdicts; ++j) {
+      const double value = sum(target, [&](const TargetCounters& block) -> const Counter& {
+        return block.predictions[i][j];
+      });
+      if (value > 0) {
+        writer.value(Metric::kCachePredictions,
+                     {route, target.label(), words.sources[i], words.verdicts[j]}, value);
+      }
+    }
+  }
+}
+
 void write_route(FamilyWriter& writer, const RouteSeries& route, const Vocabulary& words) {
   const std::string& name = route.label();
   write_words(writer, Metric::kDecisions, words.reasons, route, &RouteCounters::decisions, {});
@@ -225,6 +240,7 @@ void MetricsRegistry::write_routes(FamilyWriter& writer, const MetricsLayout& la
     write_target(writer, name, *route.no_target);
     for_each_once(route.targets, [&](const TargetSeries& target) {
       write_target(writer, name, target);
+      write_predictions(writer, name, target, words_);
       write_words(writer, Metric::kUpstreamErrors, words_.errors, target, &TargetCounters::errors,
                   name);
     });

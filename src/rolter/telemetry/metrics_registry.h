@@ -24,6 +24,8 @@ struct Vocabulary {
   std::vector<std::string_view> reasons;    // balance::Reason
   std::vector<std::string_view> fallbacks;  // why a request was not routed as its strategy would
   std::vector<std::string_view> probes;     // cluster::ProbeResult
+  std::vector<std::string_view> sources;    // balance::Source
+  std::vector<std::string_view> verdicts;   // proxy::PredictionVerdict
 };
 
 struct BuildInfo {

@@ -15,6 +15,11 @@ namespace rolter::telemetry {
 /// Most words of one label whose values the code names (reasons, outcomes, causes).
 inline constexpr std::size_t kMostWords = 32;
 
+/// Most ways in which the state of a cache can be known, and how what it told compares with the
+/// engine's report.
+inline constexpr std::size_t kMostSources = 4;
+inline constexpr std::size_t kVerdicts = 4;
+
 /// Counts by a word of a vocabulary, whose enum's value is the index.
 using WordCounters = std::array<Counter, kMostWords>;
 
@@ -30,6 +35,7 @@ struct alignas(64) TargetCounters {
   Counter prompt_tokens;
   Counter cached_tokens;
   Counter predicted_cached_tokens;
+  std::array<std::array<Counter, kVerdicts>, kMostSources> predictions;
   Counter completion_tokens;
 };
 
