@@ -1,6 +1,9 @@
 """Heartbeats while a stream's first byte is awaited, as the client libraries see them."""
 
 import contextlib
+import socketserver
+import threading
+import time
 import urllib.request
 
 import anthropic
@@ -95,3 +98,30 @@ def test_anthropic_raises_what_comes_as_an_event(impatient):
     with pytest.raises(anthropic.APIError, match="did not begin to answer in time"):
         with client.messages.stream(model=MODEL, max_tokens=8, messages=MESSAGES) as stream:
             list(stream)
+
+
+class Dying(socketserver.BaseRequestHandler):
+    """A replica that takes a request and dies over it."""
+
+    def handle(self):
+        self.request.recv(65_536)
+        time.sleep(0.4)
+
+
+def test_a_fallback_takes_over_a_stream_that_heartbeats_have_begun(rolter, tmp_path):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dying) as dying, SimEngine(rolter, "m") as engine:
+        threading.Thread(target=dying.serve_forever, daemon=True).start()
+        text = CONFIGURATION.format(admin_port=free_port(), port=dying.server_address[1], model=MODEL, request_secs=60)
+        text += (f'fallback = "other"\n[[providers]]\nname = "b"\napi_base = "http://127.0.0.1:{engine.port}"\n'
+                 '[[routes]]\nmodel = "other"\ntargets = [{ provider = "b", model = "m" }]\n[health]\nenabled = false\n')
+        config = tmp_path / "rolter.toml"
+        config.write_text(text)
+        with Gateway(rolter, config) as gateway:
+            chunks = list(openai_client(gateway).chat.completions.create(
+                model=MODEL, messages=MESSAGES, max_tokens=8, stream=True))
+            assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+            with urllib.request.urlopen(f"{gateway.url}/metrics", timeout=10) as answer:
+                lines = answer.read().decode().splitlines()
+        dying.shutdown()
+    assert f'rolter_fallbacks_total{{route="{MODEL}",cause="fallback_route"}} 1' in lines
+    assert sum(int(line.split()[-1]) for line in lines if line.startswith("rolter_heartbeats_total{")) >= 2
