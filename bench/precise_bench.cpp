@@ -3,11 +3,15 @@
 // targets, all of which hold it; and prompts pending, which share half of their blocks with it.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/allocations.h"
@@ -43,7 +47,8 @@ class Fleet {
     }
     add_pending(pending);
     strategy_ = std::make_unique<balance::PreciseCacheAware>(
-        balance::PreciseSettings{}, residency_, std::vector<std::string>(targets, "model"));
+        balance::PreciseSettings{},
+        balance::RouteResidency(residency_, std::vector<std::string>(targets, "model")));
   }
 
   [[nodiscard]] balance::PickInput input() const {
@@ -109,6 +114,60 @@ void BM_PreciseRecord(benchmark::State& state) {
   allocations.report(state);
 }
 
+/// A request of 2.4 KB without token ids from its pick to its end, the events of the blocks that it
+/// fills included: under a known system prompt of 1 KB, with an own part and a reply of 400 bytes.
+/// Argument: whether its chain is learned.
+void BM_PlainText(benchmark::State& state) {
+  const bool learns = state.range(0) != 0;
+  const auto residency = std::make_shared<kvcache::Residency>();
+  const ReplicaSlot replica{0};
+  const auto stream = residency->index.add_stream({.replica = replica}).value();
+  residency->index.set_usable(stream, true);
+  balance::PreciseCacheAware strategy(
+      {}, balance::RouteResidency(residency, {"model"},
+                                  learns ? balance::Learning::kOn : balance::Learning::kOff));
+  const std::vector<balance::Candidate> candidates{{.target = 0, .replica = replica}};
+  std::string text(2'400, 'x');
+  text[1'000] = static_cast<char>(0xF9);  // the user's turn
+  const std::string reply = static_cast<char>(0xFA) + std::string(400, 'y');
+  std::vector<TokenId> ids(600);
+  std::iota(ids.begin(), ids.end(), TokenId{1});
+  std::vector<kvcache::EngineHash> hashes(ids.size() / kBlockSize);
+  std::vector<kvcache::ChainKey> chain;
+  Rng rng(1);
+  for (std::uint64_t i = 1; auto _ : state) {
+    state.PauseTiming();
+    std::memcpy(text.data() + 1'001, &i, sizeof(i));
+    for (char& byte : std::span(text).subspan(1'001, sizeof(i))) {
+      byte = static_cast<char>(byte & 0x7F);
+    }
+    std::iota(ids.begin() + 250, ids.end(), static_cast<TokenId>(i * 1'000));
+    kvcache::chain_keys(ids, kBlockSize, {}, chain);
+    std::ranges::transform(chain, hashes.begin(), [](kvcache::ChainKey key) {
+      return kvcache::EngineHash{static_cast<std::uint64_t>(key)};
+    });
+    ++i;
+    state.ResumeTiming();
+    balance::PickInput in;
+    in.eligible = candidates;
+    in.prompt = {.root = 1, .text = text, .is_chat = true};
+    in.now = kNow + std::chrono::milliseconds(i);
+    benchmark::DoNotOptimize(strategy.pick(in, rng, nullptr));
+    balance::Record record = strategy.record(in, candidates[0]);
+    const kvcache::TagText session(record.session());
+    residency->index.begin(stream).stored(
+        {.hashes = hashes,
+         .tokens = std::span(ids).first(hashes.size() * kBlockSize),
+         .block_size = kBlockSize,
+         .session_id = learns ? session.view() : std::string_view()});
+    record.keep(in.now);
+    record.reply(reply);
+    record.report({.prompt_tokens = 600, .cached_tokens = 0});
+    record.end(in.now);
+  }
+}
+
+BENCHMARK(BM_PlainText)->Arg(0)->Arg(1);
 BENCHMARK(BM_PrecisePick)
     ->Args({128, 16, 0})
     ->Args({128, 16, 256})
