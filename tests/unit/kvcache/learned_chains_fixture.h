@@ -15,7 +15,6 @@
 
 namespace rolter::kvcache {
 
-using Ticket = LearnedChains::Ticket;
 
 inline constexpr std::uint32_t kBlock = 4;
 
