@@ -85,7 +85,7 @@ class Route {
 
   void record(std::string_view text, const balance::Decision& decision) {
     balance::PickInput in = input(text);
-    in.trace = decision.trace;
+    in.decided = &decision;
     strategy_.record(in, candidates_[decision.target]).keep(TimePoint{});
   }
 

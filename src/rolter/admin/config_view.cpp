@@ -228,6 +228,7 @@ void write_process(const config::Config& config, JsonWriter& json) {
       .text("format", config.log.format)
       .flag("access", config.log.access)
       .flag("prompts", config.log.prompts)
+      .flag("blocks", config.log.blocks)
       .end()
       .object("auth")
       .text("mode", config.auth == config::AuthMode::kKeys ? "keys" : "open")

@@ -43,11 +43,15 @@ void write_figures(const Figures& figures, const Pace& pace, JsonWriter& json) {
       .number("upstream_errors_total", figures.errors)
       .number("prompt_tokens_total", figures.prompt_tokens)
       .number("cached_tokens_total", figures.cached_tokens)
+      .number("predicted_cached_tokens_total", figures.predicted_tokens)
+      .number("foreseen_cached_tokens_total", figures.foreseen_tokens)
       .number("completion_tokens_total", figures.completion_tokens)
       .decimal("requests_per_s", pace.requests_per_s);
   decimal_or_null(json, "ttft_p50_ms", pace.ttft_p50_ms);
   decimal_or_null(json, "ttft_p90_ms", pace.ttft_p90_ms);
   decimal_or_null(json, "token_hit_rate", pace.token_hit_rate);
+  decimal_or_null(json, "prediction_precision", pace.precision);
+  decimal_or_null(json, "prediction_recall", pace.recall);
 }
 
 std::uint64_t fleet_in_flight(const StateViewInput& in) {
@@ -122,6 +126,11 @@ void write_target(const StateViewInput& in, const cluster::RouteTarget& target, 
   }
   if (const auto tree = in.trees.find(target.model)) {
     json.number("index_nodes", tree->held_nodes(target.replica->slot()));
+    if (const std::size_t learned = tree->learned_bytes(target.replica->slot()); learned > 0) {
+      json.number("learned_bytes", learned);
+    } else {
+      json.null("learned_bytes");
+    }
   }
   json.end();
 }
@@ -136,6 +145,17 @@ void write_route(const StateViewInput& in, std::size_t index, JsonWriter& json) 
   json.array("targets");
   for (const cluster::RouteTarget& target : in.state.cluster->routes[index].targets) {
     write_target(in, target, json);
+  }
+  json.end().array("shadow");
+  for (const auto& shadow : in.state.routes[index].shadows) {
+    const balance::ShadowFigures figures = shadow->figures();
+    json.object()
+        .text("strategy", config::to_string(shadow->kind()))
+        .number("requests_total", figures.requests)
+        .number("same_target_total", figures.same_target)
+        .number("prompt_tokens_total", figures.prompt_tokens)
+        .number("cached_tokens_total", figures.cached_tokens)
+        .end();
   }
   json.end().end();
 }
@@ -183,7 +203,7 @@ std::string state_text(const StateViewInput& in) {
       optional_text(fleet.ttft_p50_ms, 1, "{:.0f}"), optional_text(fleet.ttft_p90_ms, 1, "{:.0f}"),
       optional_text(fleet.token_hit_rate, 100, "{:.1f}"));
   TextTable table({"REPLICA", "STATE", "IN FLIGHT", "QUEUED", "REQ/S", "TTFT P50 MS", "P90 MS",
-                   "HIT %", "REQUESTS", "ERRORS"});
+                   "HIT %", "PRECISION %", "REQUESTS", "ERRORS"});
   for (const auto& replica : in.state.cluster->replicas) {
     const Figures figures = in.traffic.provider(replica->name());
     const Pace pace = in.traffic.provider_pace(replica->name());
@@ -194,7 +214,8 @@ std::string state_text(const StateViewInput& in) {
                optional_text(pace.ttft_p50_ms, 1, "{:.0f}"),
                optional_text(pace.ttft_p90_ms, 1, "{:.0f}"),
                optional_text(pace.token_hit_rate, 100, "{:.1f}"),
-               fmt::format("{}", figures.requests), fmt::format("{}", figures.errors)});
+               optional_text(pace.precision, 100, "{:.1f}"), fmt::format("{}", figures.requests),
+               fmt::format("{}", figures.errors)});
   }
   return out + table.text();
 }

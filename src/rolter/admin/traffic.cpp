@@ -13,6 +13,11 @@ std::uint64_t rise(std::uint64_t now, std::uint64_t before) {
   return now >= before ? now - before : 0;
 }
 
+std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? std::nullopt
+                    : std::optional(static_cast<double>(part) / static_cast<double>(whole));
+}
+
 }  // namespace
 
 void Figures::add(const telemetry::TargetSeries& series) {
@@ -25,6 +30,8 @@ void Figures::add(const telemetry::TargetSeries& series) {
     }
     prompt_tokens += block.prompt_tokens.value();
     cached_tokens += block.cached_tokens.value();
+    predicted_tokens += block.predicted_cached_tokens.value();
+    foreseen_tokens += block.foreseen_cached_tokens.value();
     completion_tokens += block.completion_tokens.value();
     for (std::size_t i = 0; i < ttft.size(); ++i) {
       ttft[i] += block.ttft_ms.count(i);
@@ -37,6 +44,8 @@ Figures& Figures::operator+=(const Figures& other) {
   errors += other.errors;
   prompt_tokens += other.prompt_tokens;
   cached_tokens += other.cached_tokens;
+  predicted_tokens += other.predicted_tokens;
+  foreseen_tokens += other.foreseen_tokens;
   completion_tokens += other.completion_tokens;
   for (std::size_t i = 0; i < ttft.size(); ++i) {
     ttft[i] += other.ttft[i];
@@ -50,6 +59,8 @@ Figures Figures::since(const Figures& earlier) const {
   out.errors = rise(errors, earlier.errors);
   out.prompt_tokens = rise(prompt_tokens, earlier.prompt_tokens);
   out.cached_tokens = rise(cached_tokens, earlier.cached_tokens);
+  out.predicted_tokens = rise(predicted_tokens, earlier.predicted_tokens);
+  out.foreseen_tokens = rise(foreseen_tokens, earlier.foreseen_tokens);
   out.completion_tokens = rise(completion_tokens, earlier.completion_tokens);
   for (std::size_t i = 0; i < ttft.size(); ++i) {
     out.ttft[i] = rise(ttft[i], earlier.ttft[i]);
@@ -127,10 +138,9 @@ Pace Traffic::pace(FiguresOf figures_of) const {
   const Figures minute = figures_of(newest).since(figures_of(samples_.front()));
   pace.ttft_p50_ms = quantile(minute.ttft, 0.5);
   pace.ttft_p90_ms = quantile(minute.ttft, 0.9);
-  if (minute.prompt_tokens > 0) {
-    pace.token_hit_rate =
-        static_cast<double>(minute.cached_tokens) / static_cast<double>(minute.prompt_tokens);
-  }
+  pace.token_hit_rate = share(minute.cached_tokens, minute.prompt_tokens);
+  pace.precision = share(minute.foreseen_tokens, minute.predicted_tokens);
+  pace.recall = share(minute.foreseen_tokens, minute.cached_tokens);
   return pace;
 }
 

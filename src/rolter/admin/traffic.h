@@ -19,6 +19,8 @@ struct Figures {
   std::uint64_t errors = 0;  // attempts that the replica failed
   std::uint64_t prompt_tokens = 0;
   std::uint64_t cached_tokens = 0;
+  std::uint64_t predicted_tokens = 0;  // expected to be cached
+  std::uint64_t foreseen_tokens = 0;   // of these, found
   std::uint64_t completion_tokens = 0;
   std::array<std::uint64_t, telemetry::TimeHistogram::kBuckets> ttft{};
 
@@ -35,6 +37,8 @@ struct Pace {
   std::optional<double> ttft_p50_ms;
   std::optional<double> ttft_p90_ms;
   std::optional<double> token_hit_rate;  // cached / prompt tokens, as the replicas report them
+  std::optional<double> precision;       // foreseen / predicted tokens
+  std::optional<double> recall;          // foreseen / cached tokens
 };
 
 /// The quantile of a time histogram's counts, interpolated within its bucket as Prometheus does;
@@ -43,7 +47,7 @@ struct Pace {
     const std::array<std::uint64_t, telemetry::TimeHistogram::kBuckets>& counts, double q);
 
 /// The last minute of traffic, sampled once a second: by provider, and the fleet as a whole. Holds
-/// 61 samples of about 250 bytes per provider. One thread.
+/// 61 samples of about 270 bytes per provider. One thread.
 class Traffic {
  public:
   static constexpr std::size_t kSamples = 61;

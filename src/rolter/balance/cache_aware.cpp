@@ -43,7 +43,8 @@ Decision CacheAware::pick(const PickInput& in, Rng& rng, std::vector<Score>* sco
           .reason = choice.reason,
           .matched = share_of(in, bytes),
           .matched_units = bytes,
-          .trace = best.trace};
+          .trace = best.trace,
+          .sent_bytes = bytes};
 }
 
 Record CacheAware::record(const PickInput& in, const Candidate& chosen) {

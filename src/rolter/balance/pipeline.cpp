@@ -26,7 +26,8 @@ Decision Pipeline::pick(const PickInput& in, Rng& rng, std::vector<Score>* score
           .reason = unless_only(in, choice.reason),
           .matched = share(choice.position),
           .matched_units = matched.bytes[choice.position],
-          .trace = matched.trace};
+          .trace = matched.trace,
+          .sent_bytes = matched.bytes[choice.position]};
 }
 
 Record Pipeline::record(const PickInput& in, const Candidate& chosen) {

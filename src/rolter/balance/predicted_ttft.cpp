@@ -29,7 +29,10 @@ Decision PredictedTtft::pick(const PickInput& in, Rng& rng, std::vector<Score>* 
            .parts = {{"queue_s", states[i].queue_s}, {"prefill_s", own_s}}});
     }
   }
-  const std::size_t chosen = choose(in, rng, prompt, costs);
+  return describe(in, prompt, choose(in, rng, prompt, costs));
+}
+
+Decision PredictedTtft::describe(const PickInput& in, const Prompt& prompt, std::size_t chosen) {
   const Outlook& outlook = prompt.outlooks[chosen];
   const std::size_t exact = outlook.held.cached_tokens();
   return {.target = in.eligible[chosen].target,
@@ -41,6 +44,8 @@ Decision PredictedTtft::pick(const PickInput& in, Rng& rng, std::vector<Score>* 
           .rank = outlook.held.rank,
           .cached_tokens = outlook.is_exact() ? std::optional(exact) : std::nullopt,
           .trace = prompt.trace,
+          .sent_bytes = outlook.is_exact() ? std::nullopt : std::optional(outlook.matched_bytes),
+
           .source = outlook.is_exact()          ? outlook.held.source
                     : outlook.matched_bytes > 0 ? Source::kPrefix
                                                 : Source::kNone,
@@ -48,24 +53,24 @@ Decision PredictedTtft::pick(const PickInput& in, Rng& rng, std::vector<Score>* 
 }
 
 Record PredictedTtft::record(const PickInput& in, const Candidate& chosen) {
-  // What was known at the pick is known no more, and the prompt itself not yet.
-  PickInput only = in;
-  only.eligible = {&chosen, 1};
-  thread_local Rng any_rank;  // of equal ones; to make one takes a microsecond
-  const Prompt prompt = look_up(only, any_rank);
-  const auto ticket =
-      parts_.queues->add({.replica = chosen.replica,
-                          .uncached_tokens = prompt.tokens - prompt.outlooks[0].cached_tokens,
-                          .cached_tokens = prompt.outlooks[0].cached_tokens,
-                          .text_bytes = in.prompt.text.size(),
-                          .target = chosen.target,
-                          .by_engine = prompt.outlooks[0].is_exact(),
-                          .streamed = in.streamed},
-                         in.now);
+  const double tokens = tokens_of(in);
+  const double cached = in.decided == nullptr ? 0.0 : in.decided->matched * tokens;
+  const auto ticket = parts_.queues->add({.replica = chosen.replica,
+                                          .uncached_tokens = tokens - cached,
+                                          .cached_tokens = cached,
+                                          .text_bytes = in.prompt.text.size(),
+                                          .streamed = in.streamed},
+                                         in.now);
   Record record = parts_.prefixes.record(in, chosen);
   record.add(parts_.residency.record(in, chosen, parts_.optimistic));
   record.add(*this, std::to_underlying(ticket));
   return record;
+}
+
+double PredictedTtft::tokens_of(const PickInput& in) const {
+  return in.token_ids.empty()
+             ? static_cast<double>(in.prompt.text.size()) / parts_.token_size->bytes()
+             : static_cast<double>(in.token_ids.size());
 }
 
 PredictedTtft::Prompt PredictedTtft::look_up(const PickInput& in, Rng& rng) const {
@@ -73,11 +78,9 @@ PredictedTtft::Prompt PredictedTtft::look_up(const PickInput& in, Rng& rng) cons
   prompt.outlooks.resize(in.eligible.size());
   PerCandidate<Held> held;
   parts_.residency.match(in, rng, held);
-  const double token_bytes = parts_.token_size->bytes();
-  prompt.tokens = static_cast<double>(in.prompt.text.size()) / token_bytes;
-  if (!in.token_ids.empty()) {
-    prompt.tokens = static_cast<double>(in.token_ids.size());
-  } else if (const auto known = std::ranges::find_if(held, &Held::is_known); known != held.end()) {
+  prompt.tokens = tokens_of(in);
+  if (const auto known = std::ranges::find_if(held, &Held::is_known);
+      in.token_ids.empty() && known != held.end()) {
     prompt.tokens = static_cast<double>(known->prompt_tokens);
   }
   RoutePrefixes::All sent;
@@ -129,27 +132,10 @@ void PredictedTtft::reported(std::uint64_t ticket, const PromptUsage& usage) {
     const auto total = static_cast<double>(usage.prompt_tokens);
     double cached = prompt->cached_tokens;
     if (usage.cached_tokens) {
-      learn(*prompt, usage);
       cached = static_cast<double>(*usage.cached_tokens);
     }
     parts_.queues->computed(name, std::max(total - cached, 1.0));
   }
-}
-
-/// Tokens of the prediction are of the size that was known then, those of the engine its own.
-void PredictedTtft::learn(const PrefillQueues::Prompt& prompt, const PromptUsage& usage) {
-  if (prompt.by_engine || prompt.text_bytes == 0) {
-    return;
-  }
-  const auto bytes = static_cast<double>(prompt.text_bytes);
-  const double expected =
-      prompt.cached_tokens / std::max(prompt.cached_tokens + prompt.uncached_tokens, 1.0);
-  const double found = std::min(
-      1.0, static_cast<double>(*usage.cached_tokens) / static_cast<double>(usage.prompt_tokens));
-  parts_.prefixes.learn(prompt.target, prompt.replica,
-                        {.prompt_bytes = prompt.text_bytes,
-                         .expected_bytes = static_cast<std::size_t>(expected * bytes),
-                         .found_bytes = static_cast<std::size_t>(found * bytes)});
 }
 
 void PredictedTtft::ended(std::uint64_t ticket, TimePoint now) {

@@ -54,11 +54,12 @@ class PredictedTtft final : public Strategy, private Record::Undo {
     PerCandidate<Outlook> outlooks;
     kvcache::PrefixTree::Trace trace = {};
   };
+  [[nodiscard]] double tokens_of(const PickInput& in) const;
   [[nodiscard]] Prompt look_up(const PickInput& in, Rng& rng) const;
+  [[nodiscard]] static Decision describe(const PickInput& in, const Prompt& prompt,
+                                         std::size_t chosen);
   [[nodiscard]] std::size_t choose(const PickInput& in, Rng& rng, const Prompt& prompt,
                                    const PerCandidate<double>& costs) const;
-
-  void learn(const PrefillQueues::Prompt& prompt, const PromptUsage& usage);
 
   void undo(std::uint64_t ticket) override;
   void kept(std::uint64_t ticket, TimePoint now) override;

@@ -134,6 +134,13 @@ void PrefillQueues::remove(Ticket ticket, TimePoint now) {
   free_ = place;
 }
 
+void PrefillQueues::forget_speed(ReplicaSlot replica) {
+  const std::lock_guard lock(mutex_);
+  Queue& queue = queue_of(replica);
+  queue.speed = {};
+  queue.group_speed = 0.0;
+}
+
 void PrefillQueues::states(std::span<const ReplicaSlot> replicas, TimePoint now,
                            std::span<State> out) {
   const std::lock_guard lock(mutex_);

@@ -59,8 +59,6 @@ class PrefillQueues {
     double uncached_tokens = 0.0;  // as predicted
     double cached_tokens = 0.0;    // likewise
     std::size_t text_bytes = 0;
-    std::size_t target = 0;  // of the route
-    bool by_engine = false;  // the prediction is from what the engine itself has told
     bool streamed = true;
   };
 
@@ -76,6 +74,9 @@ class PrefillQueues {
   void computed(Ticket ticket, double tokens);
   /// The answer has ended, or never began.
   void remove(Ticket ticket, TimePoint now);
+
+  /// The replica is gone; another one may get its slot.
+  void forget_speed(ReplicaSlot replica);
 
   struct State {
     double queue_s = 0.0;       // until all that was sent there has been prefilled

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -42,11 +44,8 @@ class RoutePrefixes {
   void held_bytes(const PickInput& in, const Choices& choices,
                   PerCandidate<std::size_t>& bytes) const;
 
-  /// What the target's engine has found of a prompt.
-  void learn(std::size_t target, ReplicaSlot replica, const kvcache::HitReport& report) {
-    (**by_target_[target]).learn(replica, report);
-  }
-
+  /// Remembers the prompt, and, when the decision expected something by it, learns from what the
+  /// engine reports to have found.
   [[nodiscard]] Record record(const PickInput& in, const Candidate& chosen);
 
  private:
@@ -59,8 +58,25 @@ class RoutePrefixes {
       tree_->extend(kvcache::PrefixTree::Ticket{ticket}, text);
     }
 
+    [[nodiscard]] Record::Undo& lesson() { return lesson_; }
+
    private:
+    /// Compares what was expected, which its ticket says, with what the engine has found.
+    class Lesson final : public Record::Undo {
+     public:
+      explicit Lesson(kvcache::PrefixTree& tree) : tree_(tree) {}
+      void undo(std::uint64_t /*ticket*/) override {}
+      void reported(std::uint64_t ticket, const PromptUsage& usage) override;
+
+     private:
+      [[nodiscard]] double slack_tokens(std::uint64_t found);
+
+      kvcache::PrefixTree& tree_;
+      std::atomic<std::uint64_t> divisor_{0};  // of all that was found so far; 0 = nothing was
+    };
+
     std::shared_ptr<kvcache::PrefixTree> tree_;
+    Lesson lesson_{*tree_};
   };
 
   /// The eligible targets that one tree knows: positions in PickInput::eligible and replicas.

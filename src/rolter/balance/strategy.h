@@ -23,6 +23,8 @@ namespace rolter::balance {
 
 using cluster::Candidate;
 
+struct Decision;
+
 /// Everything a pick may depend on, beside the strategy's own memory and the random source.
 struct PickInput {
   std::span<const Candidate> eligible;  // never empty, ascending by target
@@ -31,8 +33,9 @@ struct PickInput {
   std::string_view session;            // x-session-id; empty = none
   TimePoint now;
   std::string_view cache_salt = {};  // the body's; engines reuse blocks under equal salts only
-  // For record(): the decision's, which saves it a second walk through the prompt. Not needed.
-  kvcache::PrefixTree::Trace trace = {};
+  // For record(): what led here, which saves it a second look at the prompt. Absent when the
+  // target was not chosen by the strategy.
+  const Decision* decided = nullptr;
   // Its answer comes by tokens, so that the first byte shows when the prompt has been computed.
   bool streamed = true;
   // For record(): the decision's, to be compared with what the engine reports.
@@ -80,7 +83,9 @@ struct Decision {
   std::size_t matched_units = 0;           // bytes (prefix tree) or tokens (block index) behind it
   std::optional<std::uint32_t> rank = {};  // X-data-parallel-rank to ask for; absent = none
   std::optional<std::size_t> cached_tokens = {};  // that the engine will find; absent = not known
-  kvcache::PrefixTree::Trace trace = {};  // where the prompt was found: for PickInput::trace
+  kvcache::PrefixTree::Trace trace = {};          // where the prompt was found: for record()
+  std::optional<std::size_t> sent_bytes = {};     // of the prompt, sent there before by the prefix
+                                                  // tree; absent = nothing was expected by that
   Source source = Source::kNone;
   std::uint32_t block_size = 0;  // tokens, of the engine whose cached_tokens are known
 };

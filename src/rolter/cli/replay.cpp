@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -180,6 +182,25 @@ std::string check_strategy(const std::string& name) {
   return fmt::format("no strategy \"{}\"; there are {}", name, fmt::join(names, ", "));
 }
 
+/// CLI11 lets NaN through its ranges and wraps a negative seed.
+std::string check_finite(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  double value = 0.0;
+  const auto read = std::from_chars(text.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end && std::isfinite(value)
+             ? std::string()
+             : fmt::format("\"{}\" is not a finite number", text);
+}
+
+std::string check_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end
+             ? std::string()
+             : fmt::format("\"{}\" is not a whole number from 0 on", text);
+}
+
 void add_workload_options(CLI::App& command, ReplayArguments& arguments) {
   replay::ComparisonOptions& options = arguments.comparison;
   command
@@ -193,14 +214,18 @@ void add_workload_options(CLI::App& command, ReplayArguments& arguments) {
                   fmt::format("A made-up workload: {}", fmt::join(generators, ", ")))
       ->check(CLI::IsMember(std::vector<std::string>(generators.begin(), generators.end())));
   command.add_option("--load", options.pace.load, "Starts come so many times as fast")
+      ->check(check_finite)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
       .add_option("--session-rate", arguments.session_rate,
                   "Session starts a second, for traces of sessions; 0 = 0.005 per replica")
+      ->check(check_finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seed", options.pace.seed, "Of starts and choices")->capture_default_str();
+  command.add_option("--seed", options.pace.seed, "Of starts and choices")
+      ->check(check_seed)
+      ->capture_default_str();
 }
 
 void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
@@ -215,13 +240,16 @@ void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command
-      .add_option("--blocks", options.fleet.engine.blocks,
-                  "Prefix cache of a replica in blocks of 512 tokens")
+      .add_option("--blocks", options.fleet.blocks,
+                  "Prefix cache of a replica in blocks of 512 tokens; several: of the replicas in "
+                  "turn")
+      ->delimiter(',')
       ->check(CLI::Range(1U, 100'000'000U))
-      ->capture_default_str();
+      ->default_str("2000");
   command
       .add_option("--prefill-tps", options.fleet.engine.prefill_tps,
                   "Prompt tokens a second and replica")
+      ->check(check_finite)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -232,10 +260,20 @@ void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
   command
       .add_option("--index-lag", arguments.index_lag_s,
                   "Seconds after which KV events tell of a change")
+      ->check(check_finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_flag("--no-events", arguments.no_events,
                    "No KV events and no token ids: strategies know what they sent");
+  command.add_flag(
+      "!--no-cached-tokens", options.reports_cached,
+      "Engines do not say how much of a prompt they found: nothing is learned of their "
+      "capacity");
+  command
+      .add_option("--believed-blocks", options.believed_blocks,
+                  "Prefix cache that strategies which know what they sent ascribe to each replica "
+                  "at first; 0 = no bound")
+      ->capture_default_str();
   command.add_flag("!--no-replies", options.record_replies,
                    "Strategies do not remember answers, as with record_replies = false");
   command.add_option("--sweep", arguments.sweep,

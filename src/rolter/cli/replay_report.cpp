@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "rolter/cli/demo_report.h"
-#include "rolter/simulator/json_writer.h"
+#include "rolter/openai/json_writer.h"
 
 namespace rolter::cli {
 namespace {
@@ -22,7 +22,7 @@ std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.3f}", *value) : "-";
 }
 
-void write(simulator::JsonWriter& json, std::string_view key, const std::optional<double>& value) {
+void write(openai::JsonWriter& json, std::string_view key, const std::optional<double>& value) {
   value ? json.decimal(key, *value) : json.null(key);
 }
 
@@ -51,7 +51,7 @@ std::string replay_table(const std::vector<ReplayReport>& reports, LoadColumn lo
 }
 
 std::string replay_json(const std::vector<ReplayReport>& reports, LoadColumn load) {
-  simulator::JsonWriter json;
+  openai::JsonWriter json;
   json.array();
   for (const ReplayReport& report : reports) {
     const Outcome& outcome = report.outcome;
@@ -75,7 +75,13 @@ std::string replay_json(const std::vector<ReplayReport>& reports, LoadColumn loa
     for (std::size_t i = 0; i < outcome.replicas.size(); ++i) {
       const auto& replica = outcome.replicas[i];
       json.object().text("target", fmt::format("r{}", i)).number("requests", replica.requests);
-      json.number("computed_prefill_tokens", replica.computed_prefill_tokens).end();
+      json.number("computed_prefill_tokens", replica.computed_prefill_tokens);
+      write(json, "index_precision", replica.forecast.precision());
+      write(json, "index_recall", replica.forecast.recall());
+      if (replica.believed_blocks) {
+        json.number("believed_blocks", *replica.believed_blocks);
+      }
+      json.end();
     }
     json.end().end();
   }

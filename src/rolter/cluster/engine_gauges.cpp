@@ -10,14 +10,14 @@
 namespace rolter::cluster {
 namespace {
 
-enum class Gauge : std::uint8_t { kRunning, kWaiting, kKvUsage };
+enum class Gauge : std::uint8_t { kRunning, kWaiting, kKvUsage, kStartedAt };
 
 struct KnownName {
   std::string_view name;  // with ':' for the separator of engine and gauge
   Gauge gauge;
 };
 
-constexpr std::array<KnownName, 14> kNames{{
+constexpr std::array<KnownName, 15> kNames{{
     {"vllm:num_requests_running", Gauge::kRunning},
     {"vllm:num_requests_waiting", Gauge::kWaiting},
     {"vllm:kv_cache_usage_perc", Gauge::kKvUsage},
@@ -32,6 +32,7 @@ constexpr std::array<KnownName, 14> kNames{{
     {"trtllm_num_requests_running", Gauge::kRunning},
     {"trtllm_num_requests_waiting", Gauge::kWaiting},
     {"trtllm_kv_cache_utilization", Gauge::kKvUsage},
+    {"process_start_time_seconds", Gauge::kStartedAt},  // prometheus_client's, of all of them
 }};
 
 /// Equal, where '_' also stands for ':'.
@@ -77,6 +78,9 @@ EngineGauges parse_engine_gauges(std::string_view text) {
         break;
       case Gauge::kKvUsage:
         gauges.kv_usage = std::max(gauges.kv_usage.value_or(0), std::min(sample->value, 1.0));
+        break;
+      case Gauge::kStartedAt:
+        gauges.started_at = std::max(gauges.started_at.value_or(0), sample->value);
         break;
     }
   }

@@ -10,6 +10,7 @@ struct EngineGauges {
   std::optional<double> running;   // requests being computed, all ranks together
   std::optional<double> waiting;   // requests in its queue, all ranks together
   std::optional<double> kv_usage;  // 0..1, of the fullest rank; blocks in use, not blocks cached
+  std::optional<double> started_at = {};  // of the process, unix seconds
 
   /// Running and waiting; nullopt unless both are known.
   [[nodiscard]] std::optional<double> depth() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cmath>
 
 namespace rolter::cluster {
 namespace {
@@ -20,6 +21,9 @@ std::uint64_t pack_scrape(float depth, std::uint32_t sent_mark) {
 
 constexpr float kUnknownDepth = -1.0F;
 constexpr float kUnavailable = -1.0F;
+
+/// Seconds by which two readings of one start time may differ.
+constexpr double kSameStart = 1.0;
 
 /// A full replica wants to be left alone: for its Retry-After, or for the base after a 429 without
 /// one. A full queue without one moves within milliseconds; cooling would only empty it.
@@ -145,7 +149,7 @@ void Replica::on_success(TrialSlot slot, TimePoint sent_at, TimePoint now, Trans
   changed.recovered = cooldown_.until() > now;
   cooldown_.recover();
   changed.recovered = changed.recovered && cooldown_.until() <= now;
-  refused_since_.store(kNever, std::memory_order_relaxed);
+  on_answered(changed);
   if (changed.breaker_closed) {
     cold_since_.store(ticks(now), std::memory_order_relaxed);
   }
@@ -205,8 +209,16 @@ Transition Replica::probed(ProbeResult result, TimePoint now) {
   return changed;
 }
 
+/// A port that refuses has lost its process; what answers there now is another one.
+void Replica::on_answered(Transition& changed) {
+  if (refused_since_.exchange(kNever, std::memory_order_relaxed) != kNever) {
+    changed.restarted = true;
+    started_at_.store(0.0, std::memory_order_relaxed);  // or the next scrape would find it again
+  }
+}
+
 void Replica::on_alive(TimePoint now, HealthState::Change change, Transition& changed) {
-  refused_since_.store(kNever, std::memory_order_relaxed);
+  on_answered(changed);
   if (change == HealthState::Change::kNone) {
     return;
   }
@@ -219,7 +231,7 @@ void Replica::on_alive(TimePoint now, HealthState::Change change, Transition& ch
   }
 }
 
-void Replica::scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now) {
+Transition Replica::scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now) {
   const auto depth = static_cast<float>(gauges.depth().value_or(kUnknownDepth));
   scrape_.store(pack_scrape(depth, sent_mark), std::memory_order_relaxed);
   scraped_at_.store(ticks(now), std::memory_order_relaxed);
@@ -229,6 +241,12 @@ void Replica::scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimeP
   } else {
     kv_usage_.forget();
   }
+  Transition changed;
+  if (gauges.started_at) {
+    const double before = started_at_.exchange(*gauges.started_at, std::memory_order_relaxed);
+    changed.restarted = before != 0.0 && std::abs(*gauges.started_at - before) > kSameStart;
+  }
+  return changed;
 }
 
 void Replica::lmcache_polled(std::optional<LmcacheReading> reading, TimePoint now,

@@ -117,6 +117,9 @@ class Replica {
   /// without an end while its port already refuses. Not a reason to cut a stream that still flows.
   [[nodiscard]] std::optional<TimePoint> refused_since() const;
 
+  /// Since when its process runs, as its metrics tell; 0 = not known.
+  [[nodiscard]] double started_at() const { return started_at_.load(std::memory_order_relaxed); }
+
   // ---- events ----
 
   /// Before sending: the trial slot of a breaker that is not closed, kNone when there is nothing to
@@ -130,7 +133,12 @@ class Replica {
 
   /// What the replica's metrics say. `sent_mark` is sent() from before the scrape was sent: later
   /// requests count on top.
-  void scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now);
+  /// One thread at a time.
+  Transition scraped(const EngineGauges& gauges, std::uint32_t sent_mark, TimePoint now);
+  /// As an earlier scrape has told: the next one says whether it still does.
+  void has_run_since(double started_at) {
+    started_at_.store(started_at, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint32_t sent() const { return sent_.load(std::memory_order_relaxed); }
 
   /// Good for `good_for`; nullopt: the answer was unusable, so nothing is known from now on.
@@ -158,6 +166,7 @@ class Replica {
   void on_success(TrialSlot slot, TimePoint sent_at, TimePoint now, Transition& changed);
   void on_failure(const Report& report, TrialSlot slot, TimePoint now, Transition& changed);
   void on_refused(TimePoint now);
+  void on_answered(Transition& changed);
   void on_alive(TimePoint now, HealthState::Change change, Transition& changed);
   void refresh();  // recomputes what the atomics tell; under the lock
 
@@ -169,6 +178,7 @@ class Replica {
   std::atomic<std::int64_t> cold_since_{kNever};
   std::atomic<std::int64_t> refused_since_{kNever};
   std::atomic<std::int64_t> scraped_at_{kNever};
+  std::atomic<double> started_at_{0.0};  // as last scraped, unix seconds; 0 = not known
   FreshReading kv_usage_;
   FreshReading cache_room_;  // free share of LMCache, or kUnavailable
   std::atomic<std::int64_t> scrape_stale_;

@@ -24,6 +24,7 @@ std::string describe(const Transition& transition) {
   add(transition.went_down, "down: health probes fail");
   add(transition.came_up, "up: health probes pass again");
   add(transition.recovered, "back: works again before its cooldown ended");
+  add(transition.restarted, "restarted");
   return text;
 }
 

@@ -16,9 +16,11 @@ struct Transition {
   bool went_down = false;  // by probes
   bool came_up = false;    // by probes
   bool recovered = false;  // a cooldown ended early: probes or a request showed that it works
+  bool restarted = false;  // it is another process than before
 
   [[nodiscard]] bool any() const {
-    return cooled_for || breaker_opened || breaker_closed || went_down || came_up || recovered;
+    return cooled_for || breaker_opened || breaker_closed || went_down || came_up || recovered ||
+           restarted;
   }
   bool operator==(const Transition&) const = default;
 };

@@ -60,6 +60,7 @@ struct Log {
   std::string format = "json";  // or text
   bool access = true;
   bool prompts = false;
+  bool blocks = false;  // digests of prompts in access lines
   bool operator==(const Log&) const = default;
 };
 

@@ -228,6 +228,11 @@ void Checker::check_sources() {
   std::set<std::size_t> used;
   for (std::size_t i = 0; i < config_.routes.size(); ++i) {
     const Route& route = config_.routes[i];
+    if (std::ranges::find(route.shadow, StrategyKind::kPreciseCacheAware) != route.shadow.end()) {
+      warning(fmt::format("routes[{}].shadow", i),
+              "engines hold what the real strategy sends them, so their events say nothing of a "
+              "shadow's choices: \"precise_cache_aware\" goes by load alone there");
+    }
     for (std::size_t j = 0; j < route.targets.size(); ++j) {
       const Provider& provider = config_.providers[route.targets[j].provider];
       used.insert(route.targets[j].provider);

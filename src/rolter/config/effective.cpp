@@ -12,9 +12,6 @@ namespace {
 
 constexpr auto kNotYetEffective = std::to_array<std::string_view>({
     "routes[].tokenize",
-    "routes[].ask_usage",
-    "routes[].shadow",
-    "index",
 });
 
 /// Walks the document with two names for each place: `path` for people ("routes[0].weights") and

@@ -32,6 +32,10 @@ void read_weights(TableReader& table, RouteWeights& weights) {
 void read_shadow(TableReader& table, Route& route) {
   for (const Text& word : table.parsed_texts("shadow", "list of strategies")) {
     if (const auto strategy = strategy_named(word.value)) {
+      if (std::ranges::find(route.shadow, *strategy) != route.shadow.end()) {
+        table.context().findings.error(word.at, table.path_of("shadow"),
+                                       fmt::format("\"{}\" is named twice", word.shown));
+      }
       route.shadow.push_back(*strategy);
     } else {
       table.context().findings.error(

@@ -69,6 +69,7 @@ void read_log(TableReader& table, Log& log) {
   log.format = format;
   table.flag("access", log.access);
   table.flag("prompts", log.prompts);
+  table.flag("blocks", log.blocks);
 }
 
 void read_admin(TableReader& table, Admin& admin) {

@@ -60,6 +60,7 @@ struct KvEventFeed::Impl {
   /// What other threads want of the event thread.
   struct Orders {
     std::vector<Expectation> expected;  // at most one per replica
+    std::vector<ReplicaSlot> restarted;
     std::optional<std::vector<KvSource>> sources;
     std::vector<std::function<void()>> in_force;
     bool stop = false;
@@ -135,6 +136,16 @@ void KvEventFeed::expect_event(ReplicaSlot replica, std::uint64_t new_tokens, Ti
   }
 }
 
+void KvEventFeed::restarted(ReplicaSlot replica) {
+  {
+    const std::lock_guard lock(impl_->orders_mutex);
+    if (!impl_->ended) {
+      impl_->orders.restarted.push_back(replica);
+    }
+  }
+  impl_->wake_up.notify();
+}
+
 std::vector<KvStreamStatus> KvEventFeed::status() const {
   const std::lock_guard lock(impl_->streams_mutex);
   std::vector<KvStreamStatus> all;
@@ -173,6 +184,11 @@ bool KvEventFeed::Impl::take_orders() {
   }
   for (const Expectation& event : taken.expected) {
     expect(event);
+  }
+  for (const auto& stream : streams) {
+    if (std::ranges::find(taken.restarted, stream->source().replica) != taken.restarted.end()) {
+      stream->restarted();
+    }
   }
   return !taken.stop;
 }

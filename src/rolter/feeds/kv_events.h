@@ -46,6 +46,10 @@ class KvEventFeed {
   /// within a second. Nothing for replicas with several ranks, since nobody knows which one it was.
   void expect_event(ReplicaSlot replica, std::uint64_t new_tokens, TimePoint since);
 
+  /// Signs other than its events tell that the replica has restarted: what its streams hold is
+  /// forgotten, unless they are connected and so know better.
+  void restarted(ReplicaSlot replica);
+
   /// In the order of the sources.
   [[nodiscard]] std::vector<KvStreamStatus> status() const;
 

@@ -30,7 +30,11 @@ struct KvStreamStatus {
 
 /// Something to tell people about a stream, when it begins and not at every repetition.
 struct KvNotice {
-  enum class Kind : std::uint8_t { kGood, kBad };
+  enum class Kind : std::uint8_t {
+    kGood,
+    kBad,
+    kCacheLost,  // the engine has restarted or cleared its cache
+  };
   Kind kind = Kind::kGood;
   std::string_view provider;
   std::uint32_t rank = 0;

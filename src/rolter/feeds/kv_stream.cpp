@@ -82,6 +82,12 @@ void KvStream::expect_event(std::uint64_t new_tokens, TimePoint since, TimePoint
   }
 }
 
+void KvStream::restarted() {
+  if (!connected_) {
+    tools_.index.forget(stream_, kvcache::BlockIndex::Forget::kBlocks);
+  }
+}
+
 // ---- the connection ----
 
 void KvStream::step(TimePoint now) {
@@ -285,6 +291,9 @@ bool KvStream::apply(kvcache::Payload payload) {
   counts_.unknown_events += summary->unknown;
   counts_.malformed_events += summary->malformed;
   newest_timestamp_ = summary->timestamp;
+  if (summary->cleared > 0 && !events_.is_replaying()) {
+    tell(KvNotice::Kind::kCacheLost, "it has cleared its cache");
+  }
   return true;
 }
 
@@ -292,6 +301,9 @@ void KvStream::forget(Forget what) {
   tools_.index.forget(stream_, what == Forget::kBlocks
                                    ? kvcache::BlockIndex::Forget::kBlocks
                                    : kvcache::BlockIndex::Forget::kBlocksAndEngine);
+  if (what == Forget::kBlocksAndEngine) {
+    tell(KvNotice::Kind::kCacheLost, "it has restarted, as its KV events tell");
+  }
 }
 
 void KvStream::ask_replay(std::uint64_t from) {

@@ -53,6 +53,8 @@ class KvStream final : private kvcache::EventStreamActions {
 
   /// As KvEventFeed has it.
   void expect_event(std::uint64_t new_tokens, TimePoint since, TimePoint now);
+  /// As KvEventFeed has it.
+  void restarted();
 
   /// Does what is due. To be called at next_step() at the latest; earlier it costs nothing.
   void step(TimePoint now);

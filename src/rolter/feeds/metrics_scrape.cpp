@@ -29,9 +29,10 @@ std::string problem_of(const Result<GetAnswer>& answer, const cluster::EngineGau
 }  // namespace
 
 MetricsScrape::MetricsScrape(http::Loop& loop, http::TaskScope& scope, Rng seeded,
-                             PollProblems::Tell tell)
+                             PollProblems::Tell tell, OnRestart on_restart)
     : loop_(loop),
       problems_(std::make_shared<PollProblems>(std::move(tell))),
+      on_restart_(std::make_shared<const OnRestart>(std::move(on_restart))),
       polls_("metrics-scrape", loop, scope, seeded) {}
 
 void MetricsScrape::watch(std::vector<ScrapedReplica> replicas,
@@ -47,24 +48,25 @@ void MetricsScrape::watch(std::vector<ScrapedReplica> replicas,
   for (ScrapedReplica& scraped : replicas) {
     const std::shared_ptr<cluster::Replica> replica = scraped.replica;
     const auto sent_mark = std::make_shared<std::uint32_t>(0);
-    plans.push_back({.replica = replica,
-                     .source = std::move(scraped.source),
-                     .path = scraped.base_path + settings.path,
-                     .limits = {.timeout = settings.timeout, .max_body_bytes = kMostMetricsBytes},
-                     .interval = [interval = settings.interval] { return interval; },
-                     .on_start = [replica, sent_mark] { *sent_mark = replica->sent(); },
-                     .on_answer =
-                         [replica, sent_mark, problems = problems_,
-                          &loop = loop_](const Result<GetAnswer>& answer) {
-                           const bool readable = answer && answer->status == 200;
-                           const cluster::EngineGauges gauges =
-                               readable ? cluster::parse_engine_gauges(answer->body)
-                                        : cluster::EngineGauges{};
-                           if (readable) {
-                             replica->scraped(gauges, *sent_mark, loop.now());
-                           }  // else: the last reading stays until it is too old
-                           problems->report(replica->name(), problem_of(answer, gauges));
-                         }});
+    plans.push_back(
+        {.replica = replica,
+         .source = std::move(scraped.source),
+         .path = scraped.base_path + settings.path,
+         .limits = {.timeout = settings.timeout, .max_body_bytes = kMostMetricsBytes},
+         .interval = [interval = settings.interval] { return interval; },
+         .on_start = [replica, sent_mark] { *sent_mark = replica->sent(); },
+         .on_answer =
+             [replica, sent_mark, problems = problems_, on_restart = on_restart_,
+              &loop = loop_](const Result<GetAnswer>& answer) {
+               const bool readable = answer && answer->status == 200;
+               const cluster::EngineGauges gauges =
+                   readable ? cluster::parse_engine_gauges(answer->body) : cluster::EngineGauges{};
+               // An unreadable answer leaves the last reading until it is too old.
+               if (readable && replica->scraped(gauges, *sent_mark, loop.now()).restarted) {
+                 (*on_restart)(*replica);
+               }
+               problems->report(replica->name(), problem_of(answer, gauges));
+             }});
   }
   polls_.watch(std::move(plans), std::move(first_done));
 }

@@ -23,8 +23,12 @@ struct ScrapedReplica {
 /// be read is unknown, never idle. Lives on the control loop.
 class MetricsScrape {
  public:
+  /// The replica is another process than at the scrape before.
+  using OnRestart = std::function<void(const cluster::Replica& replica)>;
+
   /// `tell`: the replica gives no usable metrics, or does again.
-  MetricsScrape(http::Loop& loop, http::TaskScope& scope, Rng seeded, PollProblems::Tell tell);
+  MetricsScrape(http::Loop& loop, http::TaskScope& scope, Rng seeded, PollProblems::Tell tell,
+                OnRestart on_restart);
 
   /// Scrapes these from now on instead of any earlier ones; none when [metrics_scrape] is off.
   /// `first_done` as PollGroup::watch() has it: /ready waits for it, for a while.
@@ -35,6 +39,7 @@ class MetricsScrape {
  private:
   http::Loop& loop_;
   std::shared_ptr<PollProblems> problems_;
+  std::shared_ptr<const OnRestart> on_restart_;
   PollGroup polls_;
 };
 

@@ -117,6 +117,7 @@ void KvEventDecoder::deliver(const char** at, BatchSummary& summary, KvEventSink
   } else if (fields.type == "AllBlocksCleared") {
     flush_removed(sink);
     sink.cleared();
+    ++summary.cleared;
   } else {
     ++summary.unknown;
     return;

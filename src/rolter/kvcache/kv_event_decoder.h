@@ -19,6 +19,7 @@ struct BatchSummary {
   std::optional<std::uint32_t> rank = std::nullopt;  // data-parallel rank; absent before vLLM 0.10
   std::uint32_t delivered = 0;                       // events given to the sink
   std::uint32_t unknown = 0;                         // events with a tag we do not know, skipped
+  std::uint32_t cleared = 0;                         // AllBlocksCleared among the delivered
   std::uint32_t malformed = 0;                       // events whose own fields are wrong, skipped
 };
 

@@ -11,6 +11,8 @@
 
 namespace rolter::kvcache {
 
+class PromptWalk;
+
 /// Bounds of one PrefixTree; all of them hold whenever a call has returned. 0 = no limit.
 struct PrefixTreeLimits {
   std::size_t max_nodes_per_replica = 1'000'000;  // (node, replica) marks of one replica
@@ -123,6 +125,11 @@ class PrefixTree {
   /// it, as HeldLimit says; what is over goes before this returns.
   void learn(ReplicaSlot replica, const HitReport& report);
 
+  /// What has been learned of the replica so far; 0 = nothing.
+  [[nodiscard]] std::size_t learned_bytes(ReplicaSlot replica) const;
+  /// As if that had been learned; what is over goes before this returns. 0 = as if nothing had.
+  void believe(ReplicaSlot replica, std::size_t bytes);
+
   /// Forgets everything of one replica (removed by a reload, or restarted with an empty cache).
   /// Lets other calls in between whiles: a replica may hold a million prompts.
   void remove_replica(ReplicaSlot replica);
@@ -139,6 +146,7 @@ class PrefixTree {
   [[nodiscard]] PrefixTreeStats stats() const;
 
  private:
+  friend class PromptWalk;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -40,6 +40,14 @@ PromptId PromptAges::oldest_of(ReplicaSlot replica) const {
   return to_index(replica) < replicas_.size() ? replicas_[to_index(replica)].oldest : kNoId;
 }
 
+PromptId PromptAges::next_of_walk() {
+  const PromptId next = bookmark_;
+  if (next != kNoId) {
+    bookmark_ = prompts_[next].of_all.younger;
+  }
+  return next;
+}
+
 std::size_t PromptAges::size_of(ReplicaSlot replica) const {
   return to_index(replica) < replicas_.size() ? replicas_[to_index(replica)].size : 0;
 }
@@ -57,6 +65,9 @@ void PromptAges::append(List& list, Links Prompt::* links, PromptId id) {
 
 void PromptAges::unlink(List& list, Links Prompt::* links, PromptId id) {
   const auto [older, younger] = prompts_[id].*links;
+  if (&list == &all_ && id == bookmark_) {
+    bookmark_ = younger;
+  }
   if (older == kNoId) {
     list.oldest = younger;
   } else {

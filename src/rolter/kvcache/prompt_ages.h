@@ -45,6 +45,12 @@ class PromptAges {
   [[nodiscard]] PromptId oldest() const { return all_.oldest; }
   [[nodiscard]] PromptId oldest_of(ReplicaSlot replica) const;
 
+  /// Goes through all prompts from the oldest on, over any changes in between: one that is renewed
+  /// meanwhile may come again. One such walk at a time: a new one ends an earlier one.
+  void begin_walk() { bookmark_ = all_.oldest; }
+  /// kNoId at the end.
+  [[nodiscard]] PromptId next_of_walk();
+
   [[nodiscard]] std::size_t size() const { return prompts_.size(); }
   [[nodiscard]] std::size_t size_of(ReplicaSlot replica) const;
   /// One past the greatest slot that ever had a prompt.
@@ -62,6 +68,7 @@ class PromptAges {
   Slab<Prompt, &Prompt::end> prompts_;
   std::vector<List> replicas_;  // by slot
   List all_;
+  PromptId bookmark_ = kNoId;  // comes next in the walk
 };
 
 static_assert(sizeof(PromptAges::Prompt) == 32);

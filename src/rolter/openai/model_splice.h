@@ -9,12 +9,16 @@
 
 namespace rolter::openai {
 
-/// A body to send, in pieces: what stands before the model, the model, what stands after it.
+/// A body to send, in pieces: what is written anew and the bytes between.
 struct SplicedBody {
-  std::array<std::string_view, 3> pieces;
+  std::array<std::string_view, 5> pieces;
 
   [[nodiscard]] std::size_t size() const {
-    return pieces[0].size() + pieces[1].size() + pieces[2].size();
+    std::size_t sum = 0;
+    for (const std::string_view piece : pieces) {
+      sum += piece.size();
+    }
+    return sum;
   }
 };
 
@@ -23,5 +27,9 @@ struct SplicedBody {
 /// receives the new name as the body wants it.
 [[nodiscard]] SplicedBody splice_model(std::string_view body, const RequestView& view,
                                        std::string_view model, std::string& written);
+
+/// The same, and RequestView::asking_usage.
+[[nodiscard]] SplicedBody splice_model_and_usage(std::string_view body, const RequestView& view,
+                                                 std::string_view model, std::string& written);
 
 }  // namespace rolter::openai

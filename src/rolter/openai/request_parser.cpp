@@ -95,6 +95,7 @@ struct RequestParser::Impl {
   void clear();
   Result<RequestView> parse_json(Endpoint endpoint, std::string_view body);
   void read_options(const RequestFields& fields, RequestView& view);
+  [[nodiscard]] BodyEdit asking_usage(std::optional<Token> options, std::string_view body) const;
   [[nodiscard]] bool good() const {
     return prompt.good() && model.good() && session_id.good() && previous_response_id.good() &&
            cache_salt.good();
@@ -124,6 +125,10 @@ Result<RequestView> RequestParser::Impl::parse_json(Endpoint endpoint, std::stri
   view.model = model.read(document, name);
   view.model_token = {static_cast<std::size_t>(quoted.data() - body.data()), quoted.size()};
   read_options(*fields, view);
+  if (view.stream && !view.include_usage &&
+      (endpoint == Endpoint::kChatCompletions || endpoint == Endpoint::kCompletions)) {
+    view.asking_usage = asking_usage((*fields)[Field::kStreamOptions], body);
+  }
   view.prompt = prompt.build(endpoint, document, *fields);
   view.prompt_token_ids = prompt.token_ids();
   if (!good()) {
@@ -154,6 +159,32 @@ void RequestParser::Impl::read_options(const RequestFields& fields, RequestView&
   view.previous_response_id =
       previous_response_id.read(document, fields[Field::kPreviousResponseId]);
   view.cache_salt = cache_salt.read(document, fields[Field::kCacheSalt]);
+}
+
+/// The least change that does it. Of two equal keys, where one is null, the later counts.
+BodyEdit RequestParser::Impl::asking_usage(std::optional<Token> options,
+                                           std::string_view body) const {
+  const auto place = [body](std::string_view part, std::size_t length) {
+    return ByteRange{static_cast<std::size_t>(part.data() - body.data()), length};
+  };
+  const auto closing = [&](Token object) {
+    const std::string_view raw = document.raw(object);
+    return place(raw.substr(raw.size() - 1), 0);
+  };
+  if (!options) {
+    return {closing(document.root()), R"(,"stream_options":{"include_usage":true})"};
+  }
+  if (!document.is_object(*options)) {
+    return {};  // the engine will refuse it
+  }
+  const auto value = read_members(document, *options, kStreamOptions)[StreamOption::kIncludeUsage];
+  if (value) {
+    const std::string_view raw = document.raw(*value);
+    return {place(raw, raw.size()), "true"};
+  }
+  bool is_empty = true;
+  document.for_each_member(*options, [&](std::string_view, Token) { is_empty = false; });
+  return {closing(*options), is_empty ? R"("include_usage":true)" : R"(,"include_usage":true)"};
 }
 
 RequestParser::RequestParser() : impl_(std::make_unique<Impl>()) {}

@@ -47,6 +47,12 @@ struct ByteRange {
   std::size_t length = 0;
 };
 
+/// Bytes of the body to write anew.
+struct BodyEdit {
+  ByteRange at;
+  std::string_view text;  // "" = nothing is to be changed
+};
+
 /// What the gateway needs to know of a request body. Every view points into the body or into the
 /// parser's scratch and is good until the parser's next call.
 struct RequestView {
@@ -55,6 +61,7 @@ struct RequestView {
   bool model_is_json = true;   // whether a replacement must be written as a JSON string
   bool stream = false;         // "stream": true; null and absent mean false
   bool include_usage = false;  // stream_options.include_usage
+  BodyEdit asking_usage;       // makes a streamed chat or completion that lacks it ask for usage
   std::uint64_t max_output_tokens = 0;              // max_tokens and its siblings; 0 = not given
   std::uint32_t choices = 1;                        // n
   std::string_view session_id;                      // body's session_id, "" when absent

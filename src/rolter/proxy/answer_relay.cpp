@@ -12,9 +12,34 @@ void AnswerRelay::on_data(std::string_view bytes) {
   if (observer_) {
     observer_->feed(bytes);
   }
-  if (strips_framing_) {
+  if (filter_) {
+    filter_->feed(bytes, stripped_);
+  } else if (strips_framing_) {
     stripped_.append(bytes);
   }
+}
+
+void AnswerRelay::filter_usage(http::Framing framing) {
+  if (framing == http::Framing::kChunked || framing == http::Framing::kUntilClose) {
+    filter_ = std::make_unique<openai::UsageFilter>();
+    strips_framing_ = strips_framing_ || framing == http::Framing::kUntilClose;
+  }
+}
+
+/// A chunk of its own framing, since it is shorter than the replica's. Trailers go with that.
+std::string_view AnswerRelay::filtered() {
+  if (last_.end) {
+    filter_->finish(stripped_);
+  }
+  if (strips_framing_) {
+    return stripped_;
+  }
+  framed_.clear();
+  if (!stripped_.empty()) {
+    http::append_chunk(framed_, stripped_);
+  }
+  framed_.append(last_.end ? http::kLastChunk : std::string_view());
+  return framed_;
 }
 
 bool AnswerRelay::may_commit() const {
@@ -64,7 +89,7 @@ http::Task<Result<void>> AnswerRelay::hold_on() {
 
 http::Eventual<Result<void>> AnswerRelay::commit(std::string_view head) {
   http::Gather out{head};
-  add_body(out, strips_framing_ ? std::string_view(stripped_) : held());
+  add_body(out, filter_ || strips_framing_ ? outgoing({}) : held());
   auto sent = send(out);  // what is not sent at once has been copied
   last_.raw = {};
   std::string().swap(held_);

@@ -11,6 +11,7 @@
 #include "rolter/http/server_connection.h"
 #include "rolter/http/upstream_connection.h"
 #include "rolter/openai/stream_observer.h"
+#include "rolter/openai/usage_filter.h"
 
 namespace rolter::proxy {
 
@@ -50,6 +51,10 @@ class AnswerRelay final : public http::BodySink {
   /// For a client that has been promised chunks, from a replica that sends none. Before commit().
   void make_chunks() { makes_chunks_ = true; }
 
+  /// Takes the event out that the client has not asked for (openai::UsageFilter). Of a body whose
+  /// length the head tells nothing can be taken: it passes as it is. Before hold().
+  void filter_usage(http::Framing framing);
+
   /// Sends `head` and what is held, in one write. Errors are the client's.
   [[nodiscard]] http::Eventual<Result<void>> commit(std::string_view head);
 
@@ -84,15 +89,18 @@ class AnswerRelay final : public http::BodySink {
   [[nodiscard]] http::Eventual<Result<void>> send(http::Gather out);
   void add_body(http::Gather& out, std::string_view data);
   [[nodiscard]] http::Task<Result<void>> send_rest(std::string unsent);
-  [[nodiscard]] std::string_view outgoing(std::string_view raw) const {
-    return strips_framing_ ? std::string_view(stripped_) : raw;
+  [[nodiscard]] std::string_view outgoing(std::string_view raw) {
+    return filter_ ? filtered() : strips_framing_ ? std::string_view(stripped_) : raw;
   }
+  [[nodiscard]] std::string_view filtered();
 
   http::ServerConnection& client_;
   http::UpstreamConnection& upstream_;
   std::unique_ptr<openai::AnswerObserver> observer_;
   std::string held_;      // pieces before the last one
   std::string stripped_;  // data of the last piece, or of all held ones
+  std::unique_ptr<openai::UsageFilter> filter_;
+  std::string framed_;  // what it has left, in a chunk
   http::UpstreamConnection::Piece last_;
   std::uint64_t bytes_out_ = 0;
   http::ChunkSize chunk_size_{0};

@@ -32,7 +32,9 @@ Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const Ga
       facts_(facts),
       patience_(loop.loop.wheel(), [this] { on_patience_ended(); }),
       loss_check_(loop.loop.wheel(), [this] { check_for_loss(); }),
-      streamed_(request.view().stream) {}
+      streamed_(request.view().stream),
+      asks_usage_(state.config.routes[route.index].ask_usage &&
+                  !request.view().asking_usage.text.empty()) {}
 
 http::Task<Forwarding::Answered> Forwarding::run() {
   read_token_ids();
@@ -194,10 +196,17 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::dial(Try& now) 
 
 namespace {
 
+void add_pieces(const openai::SplicedBody& body, http::Gather& out) {
+  for (const std::string_view piece : body.pieces) {
+    out.add(piece);
+  }
+}
+
 /// The head lies in the loop's working memory and is copied; the body stays where it is.
 http::Task<Result<void>> send_rest(http::UpstreamConnection& connection, std::string rest_of_head,
                                    openai::SplicedBody body, std::size_t body_sent) {
-  http::Gather rest{rest_of_head, body.pieces[0], body.pieces[1], body.pieces[2]};
+  http::Gather rest{rest_of_head};
+  add_pieces(body, rest);
   rest.consume(body_sent);
   co_return co_await connection.send_rest(rest);
 }
@@ -207,8 +216,10 @@ http::Task<Result<void>> send_rest(http::UpstreamConnection& connection, std::st
 http::Eventual<Result<void>> Forwarding::send(Try& now) {
   const auto& target = targets().targets[now.target];
   const openai::SplicedBody body =
-      holder_is_only_
-          ? openai::SplicedBody{{request_.body()}}
+      holder_is_only_ ? openai::SplicedBody{{request_.body()}}
+      : asks_usage_
+          ? openai::splice_model_and_usage(request_.body(), request_.view(), target.model,
+                                           spliced_model_)
           : openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
   const kvcache::TagText session(now.record.session());
   write_upstream_head(
@@ -218,11 +229,13 @@ http::Eventual<Result<void>> Forwarding::send(Try& now) {
        .content_length = body.size(),
        .has_body = body.size() > 0 || client_.head().method == "POST",
        .strips_credentials = state_.config.auth == config::AuthMode::kKeys,
+       .asks_identity = heartbeat_ != nullptr || asks_usage_,
        .rank = facts_.decision.rank,
        .session_id = now.record.session() == kvcache::SessionTag::kNone ? std::string_view()
                                                                         : session.view()},
       loop_.head);
-  http::Gather out{loop_.head, body.pieces[0], body.pieces[1], body.pieces[2]};
+  http::Gather out{loop_.head};
+  add_pieces(body, out);
   auto sent = now.connection->try_send(out);
   if (!sent || out.empty()) {
     return sent;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rolter/balance/shadow.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/attempt.h"
 #include "rolter/cluster/retry_policy.h"
@@ -57,6 +58,7 @@ class Forwarding {
   /// One attempt's belongings, in the order in which they come to life.
   struct Try {
     std::size_t target = 0;
+    bool by_strategy = false;  // whose decision RequestFacts has
     cluster::Attempt attempt;
     std::shared_ptr<ProviderLink> link;
     std::unique_ptr<http::UpstreamConnection> connection;
@@ -76,6 +78,9 @@ class Forwarding {
   [[nodiscard]] std::expected<Try, NoTarget> choose_now();
   [[nodiscard]] std::optional<Try> choose_holder(TimePoint now);
   void take(const Try& chosen);
+  void note_prompt_blocks();
+  void begin_shadows();
+  void end_shadows(TimePoint now);
   void remember_answer(const Try& now, const AnswerRelay& relay);
   [[nodiscard]] http::Task<std::expected<Try, NoTarget>> choose_after_waiting();
   [[nodiscard]] TimePoint next_return() const;
@@ -90,6 +95,7 @@ class Forwarding {
   [[nodiscard]] http::Eventual<Result<void>> send(Try& now);
   void remember(Try& now);
   void remember_reply(Try& now, std::string_view text);
+  [[nodiscard]] std::optional<balance::PromptUsage> usage_for_memory() const;
   [[nodiscard]] bool is_still_served(const Try& now) const;
   [[nodiscard]] http::Task<std::expected<Ending, Failure>> answer(Try& now);
   [[nodiscard]] openai::ObserverOptions observes() const;
@@ -128,11 +134,13 @@ class Forwarding {
   std::vector<std::size_t> tried_;
   std::vector<TokenId> token_ids_;  // of the header; empty = none
   std::string spliced_model_;
+  std::vector<balance::Shadow::Ride> shadows_;  // of the route; empty until a target is chosen
   TimePoint last_byte_;
   TimePoint answer_due_ = TimePoint::max();        // its first byte; see watch_patience()
   const cluster::Replica* waiting_for_ = nullptr;  // set before loss_check_ is armed
   Heartbeat* heartbeat_ = nullptr;                 // none: nothing is sent before the answer
   bool streamed_ = false;
+  bool asks_usage_ = false;  // the route does, and the client does not
   bool committed_ = false;
   bool fresh_only_ = false;               // no pooled connection any more
   std::optional<TimePoint> waits_until_;  // in the queue, however often it gets there

@@ -1,6 +1,7 @@
 // The way back: holding, judging, committing and relaying an answer.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "rolter/cluster/outcome.h"
@@ -64,6 +65,9 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
   if (in_stream && !streams) {
     relay.hold_whole();
   }
+  if (asks_usage_ && !holder_is_only_ && streams && relay.observer() != nullptr) {
+    relay.filter_usage(head.framing);
+  }
   if (auto held = co_await relay.hold(); !held) {
     co_return std::unexpected(failure_of(held.error()));
   }
@@ -91,8 +95,11 @@ http::Task<std::expected<Ending, Forwarding::Failure>> Forwarding::answer(Try& n
 
 /// A reply is read where a strategy remembers it and the next turn may bring it back.
 openai::ObserverOptions Forwarding::observes() const {
-  const bool reads_reply = state_.config.routes[route_.index].record_replies &&
-                           route_.strategy->remembers_replies() &&
+  const bool remembers = route_.strategy->remembers_replies() ||
+                         std::ranges::any_of(route_.shadows, [](const auto& shadow) {
+                           return shadow->strategy().remembers_replies();
+                         });
+  const bool reads_reply = state_.config.routes[route_.index].record_replies && remembers &&
                            !request_.view().prompt.text.empty();
   return {.reply_bytes = reads_reply ? kReplyBytes : 0};
 }
@@ -138,9 +145,13 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   committed_ = true;
   if (verdict.outcome == Outcome::kServed) {
     now.record.keep(loop_.loop.now());
+    for (balance::Shadow::Ride& shadow : shadows_) {
+      shadow.keep(loop_.loop.now());
+    }
     remember_answer(now, relay);
   } else {
     now.record = {};  // an error's prompt has not been computed
+    shadows_.clear();
   }
   std::vector<TokenId>().swap(token_ids_);
   patience_.arm(state_.config.timeouts.idle);
@@ -219,11 +230,11 @@ Ending Forwarding::finish(Try& now, const AnswerRelay& relay, Failure verdict,
       remember_reply(now, relay.observer()->reply_text());
     }
   }
-  if (facts_.usage) {
-    now.record.report({.prompt_tokens = facts_.usage->prompt_tokens,
-                       .cached_tokens = facts_.usage->cached_tokens});
+  if (const auto usage = usage_for_memory()) {
+    now.record.report(*usage);
   }
   now.record.end(loop_.loop.now());
+  end_shadows(loop_.loop.now());
   if (done) {
     report(now, verdict);
     // Worth it, and yet this is the answer: nobody else was to be asked.

@@ -45,11 +45,14 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
         route_.strategy->pick(pick_input(), loop_.rng, scored ? &facts_.scores : nullptr);
     Try chosen;
     chosen.target = facts_.decision.target;
+    chosen.by_strategy = true;
     chosen.attempt = cluster::Attempt::begin(
         targets().targets[chosen.target],
         fail_open ? cluster::Gate::kFailOpen : cluster::Gate::kRespected, now);
     if (chosen.attempt.holds()) {
       take(chosen);
+      note_prompt_blocks();
+      begin_shadows();
       return chosen;
     }
     // Another loop took its last place in between.

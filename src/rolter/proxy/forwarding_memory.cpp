@@ -2,6 +2,7 @@
 #include "rolter/kvcache/token_ids_header.h"
 #include "rolter/openai/prompt_text.h"
 #include "rolter/proxy/forwarding.h"
+#include "rolter/proxy/prompt_blocks.h"
 
 namespace rolter::proxy {
 
@@ -28,7 +29,6 @@ balance::PickInput Forwarding::pick_input() {
       .session = session.empty() ? view.session_id : session,
       .now = loop_.loop.now(),
       .cache_salt = view.cache_salt,
-      .trace = {},
       .streamed = view.stream,
       .cached_tokens = {},
       .choices = view.choices,
@@ -46,10 +46,45 @@ void Forwarding::remember(Try& now) {
   chosen.rank = facts_.decision.rank;
   loop_.candidates.assign(1, chosen);
   balance::PickInput in = pick_input();
-  in.trace = facts_.decision.trace;
   in.cached_tokens = facts_.decision.cached_tokens;
+  in.decided = now.by_strategy ? &facts_.decision : nullptr;
   now.record = {};
   now.record = route_.strategy->record(in, chosen);
+}
+
+void Forwarding::note_prompt_blocks() {
+  if (state_.config.log.blocks && facts_.prompt_blocks.empty()) {
+    const openai::Prompt& prompt = request_.view().prompt;
+    facts_.prompt_bytes = prompt.text.size();
+    append_prompt_blocks(prompt, state_.digest_seed, facts_.prompt_blocks);
+  }
+}
+
+/// Once per request: a shadow knows no failures.
+void Forwarding::begin_shadows() {
+  if (route_.shadows.empty() || !shadows_.empty()) {
+    return;
+  }
+  const balance::PickInput in = pick_input();
+  shadows_.reserve(route_.shadows.size());
+  for (const auto& shadow : route_.shadows) {
+    shadows_.emplace_back(*shadow, in, facts_.decision.target);
+  }
+}
+
+void Forwarding::end_shadows(TimePoint now) {
+  for (balance::Shadow::Ride& shadow : shadows_) {
+    shadow.end(usage_for_memory(), now);
+  }
+  shadows_.clear();
+}
+
+std::optional<balance::PromptUsage> Forwarding::usage_for_memory() const {
+  if (!facts_.usage) {
+    return std::nullopt;
+  }
+  return balance::PromptUsage{.prompt_tokens = facts_.usage->prompt_tokens,
+                              .cached_tokens = facts_.usage->cached_tokens};
 }
 
 /// The next prompt of a conversation has it as a turn, that of a completion as mere text.
@@ -57,13 +92,15 @@ void Forwarding::remember_reply(Try& now, std::string_view text) {
   if (text.empty()) {
     return;
   }
-  if (request_.endpoint() == openai::Endpoint::kCompletions) {
-    now.record.reply(text);
-    return;
+  std::string turn;
+  if (request_.endpoint() != openai::Endpoint::kCompletions) {
+    turn.assign(1, openai::PromptText::kAssistantTurn).append(text);
+    text = turn;
   }
-  std::string turn(1, openai::PromptText::kAssistantTurn);
-  turn += text;
-  now.record.reply(turn);
+  now.record.reply(text);
+  for (balance::Shadow::Ride& shadow : shadows_) {
+    shadow.reply(text);
+  }
 }
 
 }  // namespace rolter::proxy

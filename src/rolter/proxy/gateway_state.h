@@ -12,6 +12,7 @@
 
 #include "rolter/admission/key_ring.h"
 #include "rolter/admission/wait_queue.h"
+#include "rolter/balance/shadow.h"
 #include "rolter/balance/strategy.h"
 #include "rolter/cluster/cluster_view.h"
 #include "rolter/cluster/retry_policy.h"
@@ -49,15 +50,17 @@ struct Route {
   std::size_t index = 0;  // in Config::routes and ClusterView::routes
   std::string model;
   std::unique_ptr<balance::Strategy> strategy;
-  std::optional<std::size_t> fallback;          // another route
-  std::shared_ptr<admission::WaitQueue> queue;  // null when none of its targets has a cap
+  std::vector<std::unique_ptr<balance::Shadow>> shadows;  // as config::Route::shadow
+  std::optional<std::size_t> fallback;                    // another route
+  std::shared_ptr<admission::WaitQueue> queue;            // null when none of its targets has a cap
 };
 
 /// One configuration at work. Immutable and published whole: a request keeps the one it began with,
 /// so that it never sees half of each. Any thread may read it.
 struct GatewayState {
   config::Config config;
-  std::uint64_t version = 1;  // counts successful loads
+  std::uint64_t version = 1;      // counts successful loads
+  std::uint64_t digest_seed = 0;  // of prompts' digests, random per process: they confirm no guess
   std::shared_ptr<const cluster::ClusterView> cluster;
   std::vector<Provider> providers;  // as Config::providers
   std::vector<Route> routes;        // as Config::routes

@@ -33,6 +33,8 @@ struct RequestFacts {
   bool sent = false;              // some replica was sent the request
   balance::Decision decision;
   std::vector<balance::Score> scores;  // of the decision; empty unless somebody looks on
+  std::string prompt_blocks;           // digests, 16 hexadecimal digits each; if they are logged
+  std::uint64_t prompt_bytes = 0;      // of its text, beside those
   bool explains = false;               // the answer is to carry x-rolter-explain
   int status = 0;                      // as the client saw it; 0 = nothing was sent to it
   std::uint64_t bytes_in = 0;          // of the request's body

@@ -124,17 +124,51 @@ std::unique_ptr<balance::Strategy> StateBuilder::make_strategy(
                                  .residency = residency_});
 }
 
+std::vector<std::unique_ptr<balance::Shadow>> StateBuilder::make_shadows(
+    const config::Route& route, const std::vector<cluster::RouteTarget>& targets) {
+  std::vector<std::unique_ptr<balance::Shadow>> shadows;
+  const Route* const before = last_ ? last_->find_named(route.model) : nullptr;
+  for (const config::StrategyKind kind : route.shadow) {
+    auto& memory = shadows_[{route.model, kind}];
+    if (!memory) {
+      memory = std::make_shared<balance::ShadowMemory>();
+    }
+    balance::Shadow::Parts parts{
+        .route = route, .kind = kind, .targets = targets, .real_trees = trees_, .memory = memory};
+    if (before != nullptr) {
+      const auto same =
+          std::ranges::find(before->shadows, kind, [](const auto& one) { return one->kind(); });
+      parts.before = same == before->shadows.end() ? nullptr : &(*same)->strategy();
+    }
+    shadows.push_back(std::make_unique<balance::Shadow>(parts));
+  }
+  return shadows;
+}
+
+void StateBuilder::keep_shadows_of(const GatewayState& state) {
+  std::erase_if(shadows_, [&state](const auto& shadow) {
+    const auto& [model, kind] = shadow.first;
+    const auto route = std::ranges::find(state.config.routes, model, &config::Route::model);
+    return route == state.config.routes.end() ||
+           std::ranges::find(route->shadow, kind) == route->shadow.end();
+  });
+}
+
 StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, TimePoint now) {
   auto applied = replicas_.apply(config, now);
   trees_.apply(balance::prefix_tree_demands(config));
   for (const ReplicaSlot slot : applied.added) {
     trees_.remove_replica(slot);
+    for (const auto& [name, memory] : shadows_) {
+      memory->remove_replica(slot);
+    }
   }
   sessions_.apply(balance::session_table_demands(config));
   residency_->learned.set_max_bytes(balance::learned_chains_bytes(config));
   queues_.apply(config);
   auto state = std::make_shared<GatewayState>();
   state->version = last_ ? last_->version + 1 : 1;
+  state->digest_seed = ~key_seed_;
   state->keys = std::make_unique<const admission::KeyRing>(config, key_seed_,
                                                            last_ ? last_->keys.get() : nullptr);
   state->cluster = std::move(applied.view);
@@ -156,11 +190,13 @@ StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, Tim
     made.model = route.model;
     made.queue = queues_.find(route.model);
     made.strategy = make_strategy(route, state->cluster->routes[i].targets);
+    made.shadows = make_shadows(route, state->cluster->routes[i].targets);
     if (const auto fallback = state->route_by_model.find(route.fallback);
         !route.fallback.empty() && fallback != state->route_by_model.end()) {
       made.fallback = fallback->second;
     }
   }
+  keep_shadows_of(*state);
   state->metrics = metrics_.apply(metric_names(*state));
   last_ = state;
   return {std::move(state), std::move(applied.removed)};
@@ -169,6 +205,10 @@ StateBuilder::Built StateBuilder::build(config::Config config, TlsFiles tls, Tim
 void StateBuilder::forget(const std::vector<ReplicaSlot>& removed) {
   for (const ReplicaSlot slot : removed) {
     trees_.remove_replica(slot);
+    prefills_->forget_speed(slot);
+    for (const auto& [name, memory] : shadows_) {
+      memory->remove_replica(slot);
+    }
     replicas_.release(slot);
   }
 }

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "rolter/admission/wait_queues.h"
 #include "rolter/balance/prefill_queues.h"
 #include "rolter/balance/session_tables.h"
+#include "rolter/balance/shadow.h"
 #include "rolter/base/ids.h"
 #include "rolter/cluster/replica_registry.h"
 #include "rolter/config/config.h"
@@ -51,6 +55,13 @@ class StateBuilder {
                                        const config::Config& config,
                                        std::shared_ptr<const http::TlsContext> tls);
 
+  [[nodiscard]] std::vector<std::unique_ptr<balance::Shadow>> make_shadows(
+      const config::Route& route, const std::vector<cluster::RouteTarget>& targets);
+  void keep_shadows_of(const GatewayState& state);
+
+  /// A route's model and one of its shadows.
+  using ShadowName = std::pair<std::string, config::StrategyKind>;
+
   telemetry::MetricsRegistry& metrics_;
   std::uint64_t key_seed_;
   cluster::ReplicaRegistry replicas_;
@@ -60,6 +71,7 @@ class StateBuilder {
   balance::SessionTables sessions_;
   admission::WaitQueues queues_;
   http::AddressBook addresses_;
+  std::map<ShadowName, std::shared_ptr<balance::ShadowMemory>> shadows_;
   std::shared_ptr<const GatewayState> last_;
 };
 

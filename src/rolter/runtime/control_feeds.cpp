@@ -36,8 +36,10 @@ void count_transition(telemetry::ProviderCounters& counters, const cluster::Tran
   }
 }
 
-ControlFeeds::ControlFeeds(LoopThread& control, telemetry::AppLog& log, std::size_t metrics_block)
+ControlFeeds::ControlFeeds(LoopThread& control, telemetry::AppLog& log, CacheLosses& losses,
+                           std::size_t metrics_block)
     : log_(log),
+      losses_(losses),
       metrics_block_(metrics_block),
       key_problems_([this](std::string_view provider, const std::string& problem) {
         tell("health probe", provider, problem);
@@ -46,10 +48,14 @@ ControlFeeds::ControlFeeds(LoopThread& control, telemetry::AppLog& log, std::siz
               [this](const auto& replica, cluster::ProbeResult result, const auto& changed) {
                 on_probe(replica, result, changed);
               }),
-      scrape_(control.loop(), control.scope(), make_seeded_rng(),
-              [this](std::string_view provider, const std::string& problem) {
-                tell("metrics scrape", provider, problem);
-              }),
+      scrape_(
+          control.loop(), control.scope(), make_seeded_rng(),
+          [this](std::string_view provider, const std::string& problem) {
+            tell("metrics scrape", provider, problem);
+          },
+          [this](const cluster::Replica& replica) {
+            losses_.seen(replica.name(), "it has restarted, as its metrics tell");
+          }),
       lmcache_(control.loop(), control.scope(), make_seeded_rng(),
                [this](std::string_view provider, const std::string& problem) {
                  tell("lmcache poll", provider, problem);
@@ -105,6 +111,9 @@ void ControlFeeds::on_probe(const cluster::Replica& replica, cluster::ProbeResul
       queue->place_freed();  // it may be back
     }
     log_.warn("provider {}: {} (probe: {})", replica.name(), describe(changed), to_string(result));
+  }
+  if (changed.restarted) {
+    losses_.seen(replica.name(), kSeenByPort);
   }
   key_problems_.report(replica.name(), result == cluster::ProbeResult::kKeyRejected
                                            ? "it is up, but rejects the provider's api_key"

@@ -15,6 +15,7 @@
 #include "rolter/feeds/metrics_scrape.h"
 #include "rolter/feeds/poll_problems.h"
 #include "rolter/proxy/gateway_state.h"
+#include "rolter/runtime/cache_losses.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/telemetry/app_log.h"
 #include "rolter/telemetry/series.h"
@@ -30,7 +31,8 @@ void count_transition(telemetry::ProviderCounters& counters, const cluster::Tran
 class ControlFeeds {
  public:
   /// `metrics_block` is the control loop's own block of each series.
-  ControlFeeds(LoopThread& control, telemetry::AppLog& log, std::size_t metrics_block);
+  ControlFeeds(LoopThread& control, telemetry::AppLog& log, CacheLosses& losses,
+               std::size_t metrics_block);
 
   /// Follows this configuration from now on. `first_scraped` is called once when each replica's
   /// load has been asked for, at once when none is.
@@ -43,6 +45,7 @@ class ControlFeeds {
   void tell(std::string_view feed, std::string_view provider, const std::string& problem);
 
   telemetry::AppLog& log_;
+  CacheLosses& losses_;
   std::size_t metrics_block_;
   std::map<std::string, std::shared_ptr<telemetry::ProviderSeries>, std::less<>> series_;
   std::vector<std::shared_ptr<admission::WaitQueue>> queues_;

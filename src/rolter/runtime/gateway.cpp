@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "rolter/base/random.h"
+#include "rolter/config/names.h"
 #include "rolter/config/reload.h"
 #include "rolter/runtime/vocabulary.h"
 
@@ -51,8 +52,10 @@ Gateway::Gateway(config::Config config, admin::Reload reload)
                   [this](std::string_view host, const std::string& problem) {
                     logs_.app.warn("cannot resolve {}: {}", host, problem);
                   }),
-      feeds_(control_, logs_.app, loop_count(config)),
-      kv_events_(control_, clock_, logs_.app, builder_.residency()->index),
+      losses_(control_, logs_.app, builder_.trees(), loop_count(config)),
+      feeds_(control_, logs_.app, losses_, loop_count(config)),
+      kv_events_(control_, clock_, logs_.app, builder_.residency()->index, losses_),
+      index_store_(builder_.trees(), logs_.app, [this] { return shared_->gateway.load(); }),
       reload_(std::move(reload)) {
   const std::size_t loops = loop_count(config);
   auto tls = proxy::load_tls_files(config);
@@ -68,7 +71,9 @@ Gateway::Gateway(config::Config config, admin::Reload reload)
     control_.post([this, done = std::move(done)] { done(metrics_.expose()); });
   });
   metrics_.add_source([this](telemetry::ScrapeSink& sink) { collect(sink); });
-  const Recordings recordings{.metrics = metrics_, .logs = logs_, .kv_events = kv_events_};
+  losses_.follow(shared_->gateway, kv_events_);
+  const Recordings recordings{
+      .metrics = metrics_, .logs = logs_, .kv_events = kv_events_, .losses = losses_};
   for (std::size_t i = 0; i < loops; ++i) {
     loops_.push_back(std::make_unique<EventLoop>(i, clock_, *shared_, *local_, recordings));
   }
@@ -132,6 +137,7 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
   if (!address) {
     return std::unexpected(std::move(address.error()));
   }
+  index_store_.load();
   control_.start();
   kv_events_.start();
   started_ = true;
@@ -155,6 +161,7 @@ Result<void> Gateway::start(const std::vector<int>& sockets) {
   for (auto& loop : loops_) {
     loop->start();
   }
+  index_store_.start();
   shared_->ready.store(true, std::memory_order_relaxed);
   return {};
 }
@@ -213,6 +220,7 @@ void Gateway::publish(proxy::StateBuilder::Built built) {
   });
   follow_kv_events(built.state);
   builder_.forget(built.removed);
+  index_store_.start();
 }
 
 Result<void> Gateway::reload(config::Config config) {
@@ -278,6 +286,7 @@ DrainResult Gateway::drain(DrainWait& wait) {
   });
   control_.join();
   kv_events_.join();
+  index_store_.stop();
   return quiet ? DrainResult::kComplete : DrainResult::kCut;
 }
 
@@ -293,6 +302,10 @@ void Gateway::collect_indexes(const proxy::GatewayState& state, telemetry::Scrap
       }
       sink.set(telemetry::Metric::kIndexNodes, {state.routes[i].model, target.label},
                static_cast<double>(tree->held_nodes(target.replica->slot())));
+      if (const std::size_t learned = tree->learned_bytes(target.replica->slot()); learned > 0) {
+        sink.set(telemetry::Metric::kIndexLearnedBytes, {state.routes[i].model, target.label},
+                 static_cast<double>(learned));
+      }
       if (models.insert(target.model).second) {
         const kvcache::PrefixTreeStats stats = tree->stats();
         bytes += static_cast<double>(stats.index_bytes);
@@ -324,6 +337,22 @@ void Gateway::collect_learned_chains(telemetry::ScrapeSink& sink) {
   set(Metric::kLearnedChainEvents, "no_room", stats.refused);
 }
 
+void Gateway::collect_shadows(const proxy::GatewayState& state, telemetry::ScrapeSink& sink) {
+  for (const proxy::Route& route : state.routes) {
+    for (const auto& shadow : route.shadows) {
+      const balance::ShadowFigures figures = shadow->figures();
+      const auto set = [&](telemetry::Metric metric, std::uint64_t value) {
+        sink.set(metric, {route.model, config::to_string(shadow->kind())},
+                 static_cast<double>(value));
+      };
+      set(telemetry::Metric::kShadowRequests, figures.requests);
+      set(telemetry::Metric::kShadowSameTarget, figures.same_target);
+      set(telemetry::Metric::kShadowPromptTokens, figures.prompt_tokens);
+      set(telemetry::Metric::kShadowCachedTokens, figures.cached_tokens);
+    }
+  }
+}
+
 void Gateway::collect(telemetry::ScrapeSink& sink) {
   const auto state = shared_->gateway.load();
   using telemetry::Metric;
@@ -338,6 +367,7 @@ void Gateway::collect(telemetry::ScrapeSink& sink) {
   sink.set(Metric::kRequestBuffers, {}, static_cast<double>(shared_->request_buffers.held()));
   collect_indexes(*state, sink);
   collect_learned_chains(sink);
+  collect_shadows(*state, sink);
   const TimePoint now = clock_.now();
   for (std::size_t i = 0; i < state->routes.size(); ++i) {
     if (const auto& queue = state->routes[i].queue) {

@@ -13,9 +13,11 @@
 #include "rolter/feeds/name_resolution.h"
 #include "rolter/proxy/local_answers.h"
 #include "rolter/proxy/state_builder.h"
+#include "rolter/runtime/cache_losses.h"
 #include "rolter/runtime/control_feeds.h"
 #include "rolter/runtime/drain_wait.h"
 #include "rolter/runtime/event_loop.h"
+#include "rolter/runtime/index_store.h"
 #include "rolter/runtime/kv_events.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
@@ -83,6 +85,7 @@ class Gateway {
   [[nodiscard]] bool wait_until_quiet(Duration limit, DrainWait& wait);
   void collect(telemetry::ScrapeSink& sink);
   void collect_learned_chains(telemetry::ScrapeSink& sink);
+  void collect_shadows(const proxy::GatewayState& state, telemetry::ScrapeSink& sink);
   void collect_indexes(const proxy::GatewayState& state, telemetry::ScrapeSink& sink);
 
   SystemClock clock_;
@@ -93,8 +96,10 @@ class Gateway {
   std::unique_ptr<proxy::LocalAnswers> local_;
   LoopThread control_;
   feeds::NameResolution resolution_;
+  CacheLosses losses_;
   ControlFeeds feeds_;
   KvEvents kv_events_;
+  IndexStore index_store_;
   admin::Reload reload_;
   std::unique_ptr<admin::AdminServer> admin_;
   std::vector<std::unique_ptr<EventLoop>> loops_;

@@ -102,8 +102,9 @@ struct ProviderSum {
 }  // namespace
 
 KvEvents::KvEvents(LoopThread& control, const Clock& clock, telemetry::AppLog& log,
-                   kvcache::BlockIndex& index)
+                   kvcache::BlockIndex& index, CacheLosses& losses)
     : log_(log),
+      losses_(losses),
       feed_(index, clock, make_seeded_rng(),
             [this](const feeds::KvNotice& notice) { tell(notice); }),
       resolution_(control.loop(), control.scope(),
@@ -192,7 +193,9 @@ void KvEvents::tell(const feeds::KvNotice& notice) {
   const std::string who = notice.rank == 0
                               ? std::string(notice.provider)
                               : fmt::format("{} rank {}", notice.provider, notice.rank);
-  if (notice.kind == feeds::KvNotice::Kind::kGood) {
+  if (notice.kind == feeds::KvNotice::Kind::kCacheLost) {
+    losses_.seen(std::string(notice.provider), notice.text);
+  } else if (notice.kind == feeds::KvNotice::Kind::kGood) {
     log_.info("provider {}: KV events: {}", who, notice.text);
   } else {
     log_.warn("provider {}: KV events: {}", who, notice.text);

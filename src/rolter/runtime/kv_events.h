@@ -12,6 +12,7 @@
 #include "rolter/http/address_book.h"
 #include "rolter/kvcache/block_index.h"
 #include "rolter/proxy/gateway_state.h"
+#include "rolter/runtime/cache_losses.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/telemetry/app_log.h"
 #include "rolter/telemetry/metrics_registry.h"
@@ -24,7 +25,7 @@ class KvEvents {
  public:
   /// All must outlive it.
   KvEvents(LoopThread& control, const Clock& clock, telemetry::AppLog& log,
-           kvcache::BlockIndex& index);
+           kvcache::BlockIndex& index, CacheLosses& losses);
   ~KvEvents() { join(); }
   KvEvents(const KvEvents&) = delete;
   KvEvents& operator=(const KvEvents&) = delete;
@@ -47,6 +48,9 @@ class KvEvents {
     feed_.expect_event(replica, new_tokens, since);
   }
 
+  /// As KvEventFeed has it. Any thread.
+  void restarted(ReplicaSlot replica) { feed_.restarted(replica); }
+
   /// Any thread.
   void collect(const proxy::GatewayState& state, telemetry::ScrapeSink& sink) const;
 
@@ -55,6 +59,7 @@ class KvEvents {
   void tell(const feeds::KvNotice& notice);
 
   telemetry::AppLog& log_;
+  CacheLosses& losses_;
   feeds::KvEventFeed feed_;
   std::shared_ptr<const proxy::GatewayState> state_;
   http::AddressBook hosts_;

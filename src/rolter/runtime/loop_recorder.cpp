@@ -49,9 +49,13 @@ void LoopRecorder::request_ended(const proxy::GatewayState& state,
   if (facts.usage) {
     target.prompt_tokens.add(facts.usage->prompt_tokens);
     target.completion_tokens.add(facts.usage->completion_tokens);
-    target.cached_tokens.add(facts.usage->cached_tokens.value_or(0));
-    // Of the same requests as the reported ones, or the two could not be compared.
-    target.predicted_cached_tokens.add(proxy::predicted_cached_tokens(facts).value_or(0));
+    if (facts.usage->cached_tokens) {
+      // Of the same requests, or they could not be compared.
+      const std::uint64_t predicted = proxy::predicted_cached_tokens(facts).value_or(0);
+      target.cached_tokens.add(*facts.usage->cached_tokens);
+      target.predicted_cached_tokens.add(predicted);
+      target.foreseen_cached_tokens.add(std::min(predicted, *facts.usage->cached_tokens));
+    }
     if (const auto verdict = proxy::judge_prediction(facts)) {
       target
           .predictions[static_cast<std::size_t>(facts.decision.source)]
@@ -116,6 +120,7 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
                                      const proxy::RequestFacts& facts) {
   const bool routed = facts.route != proxy::kNoRoute;
   const bool picked = !facts.target_label.empty();
+  const bool traced = !facts.prompt_blocks.empty();
   access_log_.set_format(state.log_format);
   access_log_.write(
       {.time = clock_.wall_now(),
@@ -131,19 +136,29 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
                      : std::string_view(),
        .key = facts.key_name,
        .error = facts.error,
+       .blocks = facts.prompt_blocks,
        .matched = picked ? std::optional(facts.decision.matched) : std::nullopt,
        .status = facts.status == 0 ? 499 : facts.status,
        .retries = facts.retries,
        .bytes_in = facts.bytes_in,
        .bytes_out = facts.bytes_out,
        .ttft = facts.ttft,
-       .duration = facts.duration});
+       .duration = facts.duration,
+       .prompt_bytes = traced ? std::optional(facts.prompt_bytes) : std::nullopt,
+       .prompt_tokens =
+           traced && facts.usage ? std::optional(facts.usage->prompt_tokens) : std::nullopt,
+       .cached_tokens = traced && facts.usage ? facts.usage->cached_tokens : std::nullopt,
+       .completion_tokens =
+           traced && facts.usage ? std::optional(facts.usage->completion_tokens) : std::nullopt});
 }
 
 void LoopRecorder::replica_changed(const proxy::GatewayState& state, std::size_t provider,
                                    const cluster::Transition& change) {
   count_transition(state.metrics->providers[provider]->on(loop_), change);
   app_log_.warn("provider {}: {}", state.providers[provider].name, cluster::describe(change));
+  if (change.restarted) {
+    losses_.seen(state.providers[provider].name, kSeenByPort);
+  }
 }
 
 void LoopRecorder::attempt_failed(const proxy::GatewayState& state, std::size_t route,

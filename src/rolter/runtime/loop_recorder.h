@@ -7,6 +7,7 @@
 #include "rolter/http/loop.h"
 #include "rolter/proxy/decision_ring.h"
 #include "rolter/proxy/recorder.h"
+#include "rolter/runtime/cache_losses.h"
 #include "rolter/runtime/kv_events.h"
 #include "rolter/runtime/logs.h"
 #include "rolter/telemetry/access_log.h"
@@ -19,6 +20,7 @@ struct Recordings {
   telemetry::MetricsRegistry& metrics;
   Logs& logs;
   KvEvents& kv_events;
+  CacheLosses& losses;
 };
 
 /// Counts and logs what happens on one loop.
@@ -33,7 +35,8 @@ class LoopRecorder final : public proxy::Recorder {
         app_log_(to.logs.app),
         access_log_(to.logs.queue, telemetry::LogFormat::kJson),
         decisions_(decisions),
-        kv_events_(to.kv_events) {}
+        kv_events_(to.kv_events),
+        losses_(to.losses) {}
 
   /// By how much a timer of the loop was late.
   void loop_was_late(Duration lag);
@@ -64,6 +67,7 @@ class LoopRecorder final : public proxy::Recorder {
   telemetry::AccessLog access_log_;
   proxy::DecisionRing& decisions_;
   KvEvents& kv_events_;
+  CacheLosses& losses_;
   std::vector<TimePoint> event_expected_at_;  // by ReplicaSlot; the last time it was said
 };
 

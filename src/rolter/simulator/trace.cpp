@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "rolter/base/random.h"
+#include "rolter/simulator/logged_request.h"
 
 namespace rolter::simulator {
 namespace {
@@ -54,8 +56,18 @@ class TraceReader {
  public:
   explicit TraceReader(const TraceTiming& timing) : timing_(timing), rng_(timing.seed) {}
 
-  /// False when the line is in neither format.
+  /// Once one line was of the access log: whatever else is in it is no fault.
+  [[nodiscard]] bool is_log() const { return is_log_; }
+
+  /// False when the line is in no known format.
   bool add(const dom::element& line) {
+    std::string_view event;
+    if (line["event"].get(event) == simdjson::SUCCESS ||
+        line["message"].get(event) == simdjson::SUCCESS) {
+      is_log_ = true;
+      add_logged(line);
+      return true;
+    }
     TraceCall call;
     if (!line.is_object() || !read_call(line, numbers_, call)) {
       return false;
@@ -75,11 +87,45 @@ class TraceReader {
   }
 
   std::vector<TraceChain> finish() {
+    if (first_logged_s_ != kNone) {
+      for (TraceChain& chain : chains_) {
+        chain.start_s -= first_logged_s_;
+      }
+    }
     std::ranges::sort(chains_, {}, &TraceChain::start_s);
     return std::move(chains_);
   }
 
  private:
+  /// Other lines of the log than those of requests with blocks are passed over.
+  void add_logged(const dom::element& line) {
+    LogLine log;
+    std::uint64_t prompt_bytes = 0;
+    std::uint64_t completion_tokens = 1;
+    if (line["time"].get(log.time) != simdjson::SUCCESS ||
+        line["blocks"].get(log.blocks) != simdjson::SUCCESS ||
+        line["duration_ms"].get(log.duration_ms) != simdjson::SUCCESS ||
+        line["prompt_bytes"].get(prompt_bytes) != simdjson::SUCCESS) {
+      return;
+    }
+    const auto request = read_logged_request(log);
+    if (!request) {
+      return;
+    }
+    if (line["completion_tokens"].get(completion_tokens) != simdjson::SUCCESS) {
+      completion_tokens = 1;
+    }
+    TraceChain& chain = chains_.emplace_back();
+    chain.start_s = request->came_s;
+    TraceCall& call = chain.calls.emplace_back();
+    call.input_tokens = prompt_bytes / kLoggedTokenBytes;
+    call.output_tokens = completion_tokens;
+    for (const std::uint64_t digest : request->digests) {
+      call.blocks.push_back(numbers_.of(digest));
+    }
+    first_logged_s_ = std::min(first_logged_s_, request->came_s);
+  }
+
   bool add_to_session(const dom::element& line, const std::string& session, TraceCall call) {
     std::int64_t stream = 0;
     double delay_ms = 0.0;
@@ -108,6 +154,9 @@ class TraceReader {
   absl::flat_hash_map<std::string, double> session_starts_;
   absl::flat_hash_map<std::string, std::size_t> chain_of_;
   double next_start_ = 0.0;
+  bool is_log_ = false;
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  double first_logged_s_ = kNone;
 };
 
 }  // namespace
@@ -123,16 +172,20 @@ Result<std::vector<TraceChain>> read_trace(std::string_view json_lines, const Tr
     }
     dom::element value;
     const bool is_json = parser.parse(line.data(), line.size()).get(value) == simdjson::SUCCESS;
-    if ((!is_json || !reader.add(value)) && number > 1) {
-      return fail(ErrorKind::kInvalidInput,
-                  "line " + std::to_string(number) +
-                      " of the trace is neither Mooncake's (timestamp, input_length, "
-                      "output_length, hash_ids) nor a session's (session_id, stream, delay_ms)");
+    if ((!is_json || !reader.add(value)) && number > 1 && !reader.is_log()) {
+      return fail(
+          ErrorKind::kInvalidInput,
+          "line " + std::to_string(number) +
+              " of the trace is neither Mooncake's (timestamp, input_length, "
+              "output_length, hash_ids) nor a session's (session_id, stream, delay_ms) nor of "
+              "Rolter's access log");
     }
   }
   std::vector<TraceChain> chains = reader.finish();
   if (chains.empty()) {
-    return fail(ErrorKind::kInvalidInput, "the trace has no request");
+    return fail(ErrorKind::kInvalidInput,
+                "the trace has no request; lines of Rolter's access log are some when [log] blocks "
+                "is true");
   }
   return chains;
 }

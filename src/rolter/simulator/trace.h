@@ -34,13 +34,18 @@ struct TraceTiming {
 inline constexpr std::size_t kTraceBlockTokens = 512;
 inline constexpr double kLongestThinkSeconds = 300.0;
 
-/// Reads JSON lines in one of two formats, chains in the order of their starts:
+/// Reads JSON lines in one of three formats, chains in the order of their starts:
 /// - Mooncake (FAST'25): timestamp (ms), input_length, output_length, hash_ids. Open loop: a chain
 ///   per request. Timestamps are ticks of 3 s, so a uniform share of a tick is added.
 /// - kv-cache-tester sessions: session_id, stream, delay_ms, lengths, hash_ids. Closed loop: a
 /// chain
 ///   per session and stream, think times of at most 300 s, Poisson starts.
-/// A line with neither is passed over when it is the first (a header), else an error that names it.
+/// - Rolter's own access log in JSON, written with `[log] blocks = true`: open loop, each request
+/// at
+///   the time when it came. A block is 2,048 bytes of prompt, taken for 512 tokens of 4. What else
+///   is in the log is passed over.
+/// A line of none of these is passed over when it is the first (a header), else an error that names
+/// it.
 [[nodiscard]] Result<std::vector<TraceChain>> read_trace(std::string_view json_lines,
                                                          const TraceTiming& timing);
 

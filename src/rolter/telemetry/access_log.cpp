@@ -32,6 +32,22 @@ class LineWriter {
     }
   }
 
+  /// Digits, however many.
+  void digits(std::string_view name, std::string_view value) {
+    if (!value.empty()) {
+      begin(name);
+      out_ += json_ ? "\"" : "";
+      out_ += value;
+      out_ += json_ ? "\"" : "";
+    }
+  }
+
+  void number(std::string_view name, std::optional<std::uint64_t> value) {
+    if (value) {
+      number(name, *value);
+    }
+  }
+
   void number(std::string_view name, std::uint64_t value) {
     begin(name);
     fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{}"), value);
@@ -90,6 +106,11 @@ void append_access_line(std::string& out, LogFormat format, const AccessRecord& 
   line.decimal("duration_ms", milliseconds(record.duration));
   line.number("retries", record.retries);
   line.text("error", record.error);
+  line.number("prompt_tokens", record.prompt_tokens);
+  line.number("cached_tokens", record.cached_tokens);
+  line.number("completion_tokens", record.completion_tokens);
+  line.number("prompt_bytes", record.prompt_bytes);
+  line.digits("blocks", record.blocks);
   out += json ? "}\n" : "\n";
 }
 

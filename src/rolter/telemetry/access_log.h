@@ -26,6 +26,7 @@ struct AccessRecord {
   std::string_view source;        // by which the target's cache was known; "" = by none
   std::string_view key;           // name of the virtual key
   std::string_view error;         // cause, "" when all went well
+  std::string_view blocks{};      // digests of the prompt's, 16 hexadecimal digits each
   std::optional<double> matched;  // fraction of the prompt; nullopt without a pick
   int status = 0;                 // as the client got it; 499 when it had left
   std::uint32_t retries = 0;
@@ -33,6 +34,10 @@ struct AccessRecord {
   std::uint64_t bytes_out = 0;  // body
   std::optional<Duration> ttft{};
   Duration duration{};
+  std::optional<std::uint64_t> prompt_bytes{};   // of its text; beside `blocks` only
+  std::optional<std::uint64_t> prompt_tokens{};  // as reported
+  std::optional<std::uint64_t> cached_tokens{};
+  std::optional<std::uint64_t> completion_tokens{};
 };
 
 /// Appends one line, its end included. Fields without a value are left out. Does not allocate while

@@ -129,6 +129,7 @@ void write_target(FamilyWriter& writer, std::string_view route, const TargetSeri
       std::pair{Metric::kPromptTokens, &TargetCounters::prompt_tokens},
       std::pair{Metric::kCachedTokens, &TargetCounters::cached_tokens},
       std::pair{Metric::kPredictedCachedTokens, &TargetCounters::predicted_cached_tokens},
+      std::pair{Metric::kForeseenCachedTokens, &TargetCounters::foreseen_cached_tokens},
       std::pair{Metric::kCompletionTokens, &TargetCounters::completion_tokens}};
   for (const auto& [metric, member] : kCounters) {
     writer.value(metric, labels, sum_member(target, member));
@@ -171,6 +172,7 @@ void write_provider(FamilyWriter& writer, const ProviderSeries& provider, const 
                sum_member(provider, &ProviderCounters::cooldowns_tripped));
   writer.value(Metric::kBreakerOpened, {name},
                sum_member(provider, &ProviderCounters::breaker_opened));
+  writer.value(Metric::kCacheLosses, {name}, sum_member(provider, &ProviderCounters::cache_losses));
   write_words(writer, Metric::kProbes, words.probes, provider, &ProviderCounters::probes, {});
 }
 

@@ -35,6 +35,7 @@ struct alignas(64) TargetCounters {
   Counter prompt_tokens;
   Counter cached_tokens;
   Counter predicted_cached_tokens;
+  Counter foreseen_cached_tokens;
   std::array<std::array<Counter, kVerdicts>, kMostSources> predictions;
   Counter completion_tokens;
 };
@@ -53,6 +54,7 @@ struct alignas(64) RouteCounters {
 struct alignas(64) ProviderCounters {
   Counter cooldowns_tripped;
   Counter breaker_opened;
+  Counter cache_losses;
   WordCounters probes;
 };
 

@@ -100,6 +100,7 @@ TEST_F(KvFeedTest, a_restarted_engine_has_nothing_of_what_it_had) {
   await_batches(3);
   EXPECT_EQ(status().state, StreamState::kLive);
   EXPECT_EQ(status().batches.restarts, 1U);
+  EXPECT_EQ(notices_with("it has restarted"), 1U) << "for whoever else remembers the engine";
   EXPECT_EQ(status().blocks, 1U);
   EXPECT_EQ(resident({0}, 1), 0U);
   EXPECT_EQ(resident({5}, 1), 1U);

@@ -163,10 +163,12 @@ class MetricsScrapeTest : public PollTest {
 
   int first_rounds_ = 0;
   std::vector<std::pair<std::string, std::string>> told_;
+  std::vector<std::string> restarted_;
   MetricsScrape scrape_{loop_, scope_, Rng{1},
                         [this](std::string_view provider, const std::string& problem) {
                           told_.emplace_back(provider, problem);
-                        }};
+                        },
+                        [this](const Replica& replica) { restarted_.push_back(replica.name()); }};
 };
 
 constexpr const char* kLoad =
@@ -192,6 +194,19 @@ TEST_F(MetricsScrapeTest, a_request_sent_while_the_scrape_is_under_way_counts_on
   watch(replica, responder);
   run_until([&] { return first_rounds_ == 1; });
   EXPECT_EQ(replica->queued(loop_.now()), 8.0);
+}
+
+TEST_F(MetricsScrapeTest, a_new_start_time_is_said) {
+  const auto started = [](const char* at) {
+    return http_answer(200, std::string(kLoad) + "process_start_time_seconds " + at + "\n");
+  };
+  HttpResponder responder{io_, [&](const std::string&) { return started("1.7960240933e+09"); }};
+  watch(make_replica("a"), responder);
+  run_until([&] { return responder.heads().size() >= 3; });
+  EXPECT_TRUE(restarted_.empty());
+  responder.respond = [&](const std::string&) { return started("1.7960250933e+09"); };
+  run_until([&] { return !restarted_.empty(); });
+  EXPECT_THAT(restarted_, ElementsAre("a"));
 }
 
 TEST_F(MetricsScrapeTest, metrics_that_are_not_there_are_unknown_and_said_once) {

@@ -134,6 +134,14 @@ TEST_F(PrefillQueuesTest, the_engine_s_own_count_teaches_the_speed) {
   EXPECT_NEAR(state(0, now).tokens_per_s, 1'000.0, 1.0);
 }
 
+TEST_F(PrefillQueuesTest, the_speed_of_a_replica_that_is_gone_is_not_its_successor_s) {
+  TimePoint now = serve(0, 100, 2'000.0, kFirstSent);
+  now = serve(1, 100, 500.0, now);
+  EXPECT_NEAR(state(1, now).tokens_per_s, 500.0, 1.0);
+  queues_.forget_speed(ReplicaSlot{1});
+  EXPECT_GT(state(1, now).tokens_per_s, 600.0) << "as fast as the others, while nothing is known";
+}
+
 /// Prompts of random length at random times on an engine that computes them in order: what is
 /// estimated is what the engine knows, once its speed is learned.
 TEST_F(PrefillQueuesTest, estimates_equal_an_engine_that_computes_in_order) {

@@ -18,6 +18,7 @@ TEST(EngineGauges, reads_what_a_real_vllm_publishes) {
   const EngineGauges gauges = parse_engine_gauges(text.str());
   EXPECT_EQ(gauges.depth(), 0.0);
   EXPECT_EQ(gauges.kv_usage, 0.0);
+  EXPECT_EQ(gauges.started_at, 1'796'024'093.3);
 }
 
 TEST(EngineGauges, knows_old_and_new_names_of_vllm) {

@@ -233,6 +233,46 @@ TEST(ReplicaScrape, depth_is_what_was_scraped_plus_what_was_sent_since) {
   EXPECT_EQ(replica.queued(kStart + 1s), 9.0);
 }
 
+TEST_F(ReplicaTest, a_port_that_refused_and_is_open_again_is_another_process) {
+  EXPECT_FALSE(ended(Outcome::kConnectRefused, kStart).restarted);
+  EXPECT_FALSE(replica_.probed(ProbeResult::kTimedOut, kStart + 1s).restarted);
+  const Transition back = replica_.probed(ProbeResult::kPassed, kStart + 2s);
+  EXPECT_TRUE(back.restarted);
+  EXPECT_EQ(describe(back), "restarted");
+  EXPECT_FALSE(replica_.probed(ProbeResult::kPassed, kStart + 3s).restarted) << "it was said";
+}
+
+TEST_F(ReplicaTest, a_request_may_be_the_first_to_find_it_back) {
+  (void)ended(Outcome::kConnectRefused, kStart);
+  EXPECT_TRUE(ended(Outcome::kServed, kStart + 1s).restarted);
+  EXPECT_FALSE(ended(Outcome::kServed, kStart + 2s).restarted);
+}
+
+TEST_F(ReplicaTest, silence_and_errors_are_no_restart) {
+  for (int i = 0; i < 3; ++i) {
+    (void)replica_.probed(ProbeResult::kTimedOut, kStart);
+  }
+  (void)ended(Outcome::kServerError, kStart);
+  EXPECT_FALSE(replica_.probed(ProbeResult::kPassed, kStart + 1s).restarted);
+  EXPECT_FALSE(replica_.probed(ProbeResult::kPassed, kStart + 2s).restarted);
+}
+
+TEST_F(ReplicaTest, another_start_time_in_its_metrics_is_a_restart) {
+  const auto scrape = [this](std::optional<double> started_at) {
+    EngineGauges gauges = depth_of(0.0);
+    gauges.started_at = started_at;
+    return replica_.scraped(gauges, 0, kStart).restarted;
+  };
+  EXPECT_FALSE(scrape(1'796'024'093.3)) << "the first one tells nothing";
+  EXPECT_FALSE(scrape(std::nullopt));
+  EXPECT_FALSE(scrape(1'796'024'093.25)) << "rounding";
+  EXPECT_TRUE(scrape(1'796'024'200.0));
+  EXPECT_FALSE(scrape(1'796'024'200.0));
+  (void)ended(Outcome::kConnectRefused, kStart);
+  EXPECT_TRUE(ended(Outcome::kServed, kStart + 1s).restarted);
+  EXPECT_FALSE(scrape(1'796'024'300.0)) << "that restart is known already";
+}
+
 TEST(ReplicaScrape, what_is_missing_or_old_is_unknown) {
   Replica replica("gpu-1", ReplicaSlot{0});
   replica.scraped({}, 0, kStart);

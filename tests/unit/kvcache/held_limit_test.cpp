@@ -36,10 +36,24 @@ TEST(HeldLimit, more_than_thought_raises_it_and_a_limit_that_is_not_reached_stay
 
 TEST(HeldLimit, leaves_room_for_some_prompts_when_nothing_is_ever_found) {
   HeldLimit limit;
+  std::size_t held = 100'000;
   for (int i = 0; i < 1'000; ++i) {
-    limit.learn({.prompt_bytes = kPromptBytes, .expected_bytes = 1'000, .found_bytes = 0}, 100'000);
+    limit.learn({.prompt_bytes = kPromptBytes, .expected_bytes = 1'000, .found_bytes = 0}, held);
+    held = limit.bytes();
   }
   EXPECT_EQ(limit.bytes(), 4 * kPromptBytes);
+}
+
+TEST(HeldLimit, what_was_expected_of_a_larger_tree_says_little_of_a_smaller_one) {
+  HeldLimit limit;
+  for (int i = 0; i < 1'000; ++i) {  // all on their way before the first report
+    limit.learn({.prompt_bytes = kPromptBytes,
+                 .expected_bytes = 1'000,
+                 .found_bytes = 0,
+                 .held_bytes = 100'000},
+                limit.bytes());
+  }
+  EXPECT_NEAR(static_cast<double>(limit.bytes()), 80'000.0, 500.0) << "a fifth less, once";
 }
 
 /// An engine that holds the last `capacity` prompts.

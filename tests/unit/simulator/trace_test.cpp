@@ -54,6 +54,27 @@ TEST(Trace, sessions_are_chains_that_wait_for_their_own_answers) {
   EXPECT_EQ(lengths, (std::multiset<std::size_t>{1, 1, 2}));
 }
 
+TEST(Trace, rolter_s_own_log_is_one_when_it_has_blocks) {
+  const auto chains = read_trace(
+      R"({"time":"2026-11-30T07:53:40.000Z","level":"info","message":"hello"}
+listening on http://127.0.0.1:4000
+{"time":"2026-11-30T07:53:43.500Z","level":"info","event":"request","duration_ms":2500.000,"completion_tokens":7,"prompt_bytes":5000,"blocks":"00000000000000aaffffffffffffffff00000000000000bb"}
+{"time":"2026-11-30T07:53:42.000Z","level":"info","event":"request","duration_ms":500.000,"prompt_bytes":2048,"blocks":"00000000000000aa"}
+{"time":"2026-11-30T07:53:42.000Z","level":"info","event":"request","duration_ms":1.000,"status":404}
+)",
+      {});
+  ASSERT_TRUE(chains) << chains.error().message;
+  ASSERT_EQ(chains->size(), 2U);
+  EXPECT_EQ((*chains)[0].start_s, 0.0);
+  EXPECT_NEAR((*chains)[1].start_s, 0.5, 1e-6);
+  const TraceCall& first = (*chains)[0].calls[0];
+  EXPECT_EQ(first.input_tokens, 1'250U) << "the one that came first, though it ended later";
+  EXPECT_EQ(first.output_tokens, 7U);
+  EXPECT_EQ(first.blocks.size(), 3U);
+  EXPECT_EQ((*chains)[1].calls[0].blocks, (std::vector<std::uint32_t>{first.blocks[0]}));
+  EXPECT_FALSE(read_trace("{\"time\":\"\",\"level\":\"info\",\"event\":\"request\"}\n", {}));
+}
+
 TEST(Trace, the_same_seed_gives_the_same_starts) {
   const auto starts = [](std::uint64_t seed) {
     std::vector<double> starts;

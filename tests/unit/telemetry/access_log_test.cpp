@@ -53,6 +53,21 @@ TEST(AccessLine, json_says_everything_about_a_request) {
             "\n");
 }
 
+TEST(AccessLine, blocks_and_tokens_are_there_when_they_are_known) {
+  AccessRecord record = served();
+  const std::string blocks(16 * 100, 'a');
+  record.blocks = blocks;
+  record.prompt_bytes = 204'000;
+  record.prompt_tokens = 50'000;
+  record.completion_tokens = 7;
+  const std::string json = line(LogFormat::kJson, record);
+  EXPECT_NE(json.find(R"("retries":1,"prompt_tokens":50000,"completion_tokens":7,)"
+                      R"("prompt_bytes":204000,"blocks":")" +
+                      blocks + "\"}\n"),
+            std::string::npos)
+      << json;
+}
+
 TEST(AccessLine, text_says_the_same) {
   EXPECT_EQ(line(LogFormat::kText, served()),
             "2026-11-30T07:53:41.023Z info request request_id=abc-1 client=10.0.0.7 key=team "

@@ -68,7 +68,11 @@ Outcome Comparison::run_one(std::string_view name, double load, const Progress& 
   if (name == kPooled) {
     FleetShape pooled = options_.fleet;
     pooled.replicas = 1;
-    pooled.engine.blocks *= options_.fleet.replicas;
+    pooled.blocks.clear();
+    pooled.engine.blocks = 0;
+    for (std::size_t i = 0; i < options_.fleet.replicas; ++i) {
+      pooled.engine.blocks += options_.fleet.engine_of(i).blocks;
+    }
     pooled.engine.prefill_tps *= static_cast<double>(options_.fleet.replicas);
     pooled.engine.prefill_overhead /= static_cast<std::int64_t>(options_.fleet.replicas);
     OnlyOne policy;
@@ -105,7 +109,9 @@ std::unique_ptr<Policy> Comparison::make(std::string_view name) const {
                                  .replicas = options_.fleet.replicas,
                                  .max_in_flight = options_.max_in_flight,
                                  .record_replies = options_.record_replies,
-                                 .index_lag = options_.index_lag});
+                                 .index_lag = options_.index_lag,
+                                 .reports_cached = options_.reports_cached,
+                                 .believed_blocks = options_.believed_blocks});
   }
   return make_reference_policy(name, options_.fleet.replicas);
 }

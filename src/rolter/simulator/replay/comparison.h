@@ -29,6 +29,8 @@ struct ComparisonOptions {
   std::uint32_t max_in_flight = 0;      // of a target; 0 = no cap
   bool record_replies = true;           // by strategies that remember them
   std::optional<Duration> index_lag{};  // absent: no KV events
+  bool reports_cached = true;           // engines say what they found
+  std::size_t believed_blocks = 0;      // per replica, that prefix trees begin with; 0 = no bound
 };
 
 /// Runs strategies and reference policies by name against one workload: Rolter's own strategies,

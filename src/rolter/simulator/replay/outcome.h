@@ -8,18 +8,18 @@
 
 namespace rolter::simulator::replay {
 
-/// What one replica did.
-struct ReplicaOutcome {
-  std::uint64_t requests = 0;
-  std::uint64_t computed_prefill_tokens = 0;
-};
-
 /// Blocks that were expected at the replica that was chosen, those it had, and those that were
 /// both. Only of decisions that came with an expectation.
 struct Forecast {
   std::uint64_t expected = 0;
   std::uint64_t found = 0;
   std::uint64_t both = 0;
+
+  void add(std::size_t expected_blocks, std::size_t found_blocks) {
+    expected += expected_blocks;
+    found += found_blocks;
+    both += std::min(expected_blocks, found_blocks);
+  }
 
   /// Share of the expected blocks that were there, and of those there that were expected.
   [[nodiscard]] std::optional<double> precision() const { return share_of(expected); }
@@ -30,6 +30,14 @@ struct Forecast {
     return whole == 0 ? std::nullopt
                       : std::optional(static_cast<double>(both) / static_cast<double>(whole));
   }
+};
+
+/// What one replica did.
+struct ReplicaOutcome {
+  std::uint64_t requests = 0;
+  std::uint64_t computed_prefill_tokens = 0;
+  Forecast forecast{};
+  std::optional<std::size_t> believed_blocks{};  // that it holds, at the end
 };
 
 /// How a run went, by the engines' own account.

@@ -48,6 +48,11 @@ class Policy {
   virtual void first_token(const Answer& /*answer*/) {}
   virtual void ended(const Answer& /*answer*/) {}
 
+  /// How much it believes the replica to hold; absent = it keeps no account.
+  [[nodiscard]] virtual std::optional<std::size_t> believed_blocks(std::size_t /*replica*/) const {
+    return std::nullopt;
+  }
+
   /// The replica has used this chain, which has changed what it holds.
   virtual void cache_changed(std::size_t /*replica*/, std::span<const BlockId> /*chain*/,
                              const CacheChange& /*change*/, TimePoint /*now*/) {}

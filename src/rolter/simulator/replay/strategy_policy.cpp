@@ -37,10 +37,10 @@ class StrategyPolicy final : public Policy {
   StrategyPolicy(const StrategyOptions& options, const config::Config& config)
       : view_(registry_.apply(config, TimePoint{}).view),
         residency_(std::make_shared<kvcache::Residency>()),
-        records_replies_(options.record_replies) {
-    const auto demands = balance::prefix_tree_demands(config);
-    matches_text_ = !demands.empty();
-    trees_.apply(demands);
+        records_replies_(options.record_replies),
+        reports_cached_(options.reports_cached) {
+    trees_.apply(balance::prefix_tree_demands(config));
+    tree_ = trees_.find(config.routes.front().targets.front().model);
     sessions_.apply(balance::session_table_demands(config));
     strategy_ = balance::make_strategy({.route = config.routes.front(),
                                         .targets = targets().targets,
@@ -48,6 +48,11 @@ class StrategyPolicy final : public Policy {
                                         .sessions = sessions_,
                                         .residency = residency_,
                                         .queues = std::make_shared<balance::PrefillQueues>()});
+    if (tree_ != nullptr && options.believed_blocks > 0) {
+      for (const auto& replica : view_->replicas) {
+        tree_->believe(replica->slot(), options.believed_blocks * kShrunkBlockBytes);
+      }
+    }
     if (options.index_lag) {
       events_.emplace(residency_, options.replicas, *options.index_lag);
     }
@@ -74,7 +79,7 @@ class StrategyPolicy final : public Policy {
     const cluster::RouteTarget& target = targets().targets[decision.target];
     const cluster::Candidate chosen{
         .target = decision.target, .replica = target.replica->slot(), .rank = decision.rank};
-    in.trace = decision.trace;
+    in.decided = &decision;
     Sent& sent = sent_[arrival.request];
     sent.lease = cluster::Lease::acquire(*target.replica, target.load->in_flight, target.cap);
     sent.record = strategy_->record(in, chosen);
@@ -94,10 +99,19 @@ class StrategyPolicy final : public Policy {
       }
       sent->second.record.reply(text_);
     }
-    sent->second.record.report({.prompt_tokens = answer.prompt_tokens / kTraceShrink,
-                                .cached_tokens = answer.cached_tokens / kTraceShrink});
+    balance::PromptUsage usage{.prompt_tokens = answer.prompt_tokens / kTraceShrink};
+    if (reports_cached_) {
+      usage.cached_tokens = answer.cached_tokens / kTraceShrink;
+    }
+    sent->second.record.report(usage);
     sent->second.record.end(answer.now);
     sent_.erase(sent);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> believed_blocks(std::size_t replica) const override {
+    return tree_ == nullptr ? std::nullopt
+                            : std::optional(tree_->held_bytes(view_->replicas[replica]->slot()) /
+                                            kShrunkBlockBytes);
   }
 
   void cache_changed(std::size_t replica, std::span<const BlockId> chain, const CacheChange& change,
@@ -133,7 +147,8 @@ class StrategyPolicy final : public Policy {
     if (decision.cached_tokens) {
       return *decision.cached_tokens / kShrunkBlockTokens;
     }
-    return matches_text_ ? std::optional(decision.matched_units / kShrunkBlockBytes) : std::nullopt;
+    return tree_ != nullptr ? std::optional(decision.matched_units / kShrunkBlockBytes)
+                            : std::nullopt;
   }
 
   cluster::ReplicaRegistry registry_;
@@ -143,7 +158,8 @@ class StrategyPolicy final : public Policy {
   std::shared_ptr<kvcache::Residency> residency_;
   std::unique_ptr<balance::Strategy> strategy_;
   bool records_replies_;
-  bool matches_text_ = false;
+  bool reports_cached_;
+  std::shared_ptr<kvcache::PrefixTree> tree_;  // null when the strategy has none
   std::optional<EngineEvents> events_;
   std::vector<cluster::Candidate> candidates_;
   std::string text_;

@@ -16,6 +16,8 @@ struct StrategyOptions {
   std::uint32_t max_in_flight = 0;  // of a target; 0 = no cap
   bool record_replies = true;
   std::optional<Duration> index_lag{};  // of KV events; absent: there are none, nor token ids
+  bool reports_cached = true;           // engines say what they found
+  std::size_t believed_blocks = 0;      // per replica, that the tree begins with; 0 = no bound
 };
 
 /// The very strategy object that serves traffic, on a route with defaults, fed as the proxy feeds

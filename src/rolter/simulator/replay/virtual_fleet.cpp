@@ -49,7 +49,7 @@ class Run {
   Run(const Workload& workload, const FleetShape& shape, const Pace& pace, Policy& policy)
       : workload_(workload), shape_(shape), pace_(pace), policy_(policy), rng_(pace.seed) {
     for (std::size_t i = 0; i < shape.replicas; ++i) {
-      engines_.emplace_back(shape.engine, workload.known_blocks);
+      engines_.emplace_back(shape.engine_of(i), workload.known_blocks);
     }
     outcome_.replicas.resize(shape.replicas);
     live_.reserve(workload.requests);
@@ -81,6 +81,9 @@ class Run {
         reported = outcome_.requests;
         progress(reported);
       }
+    }
+    for (std::size_t i = 0; i < outcome_.replicas.size(); ++i) {
+      outcome_.replicas[i].believed_blocks = policy_.believed_blocks(i);
     }
     std::ranges::sort(outcome_.ttft_s);
     outcome_.seconds = to_seconds(last_ - first_.value_or(last_));
@@ -144,9 +147,8 @@ class Run {
     outcome_.hit_tokens += call.input_tokens - prefill.computed_tokens;
     outcome_.replicas[replica].computed_prefill_tokens += prefill.computed_tokens;
     if (live.expected_blocks) {
-      outcome_.forecast.expected += *live.expected_blocks;
-      outcome_.forecast.found += prefill.hit_blocks;
-      outcome_.forecast.both += std::min(*live.expected_blocks, prefill.hit_blocks);
+      outcome_.forecast.add(*live.expected_blocks, prefill.hit_blocks);
+      outcome_.replicas[replica].forecast.add(*live.expected_blocks, prefill.hit_blocks);
     }
     schedule(prefill.ends_at, Event::Kind::kPrefilled, prefill.request);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "rolter/simulator/replay/outcome.h"
 #include "rolter/simulator/replay/policy.h"
@@ -14,6 +15,15 @@ namespace rolter::simulator::replay {
 struct FleetShape {
   std::size_t replicas = 4;
   EngineShape engine;
+  std::vector<std::size_t> blocks{};  // of the replicas in turn, where they differ
+
+  [[nodiscard]] EngineShape engine_of(std::size_t replica) const {
+    EngineShape shape = engine;
+    if (!blocks.empty()) {
+      shape.blocks = blocks[replica % blocks.size()];
+    }
+    return shape;
+  }
 };
 
 struct Pace {
