@@ -51,12 +51,18 @@ async def left_over(gateway: Gateway, most_descriptors: int) -> list[str]:
     return faults
 
 
+def sum_of(lines: list[str], name: str) -> float:
+    return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
+
+
 async def sample(gateway: Gateway, tally: Tally, samples: list[Sample], every: float,
                  over: asyncio.Event) -> None:
     started = time.monotonic()
     while not over.is_set():
-        samples.append(Sample(time.monotonic() - started, resident_mb(gateway.pid),
-                              descriptors(gateway.pid), tally.requests))
+        lines = (await metrics(gateway.port)).splitlines()
+        samples.append(Sample(time.monotonic() - started, resident_mb(gateway.pid), descriptors(gateway.pid),
+                              tally.requests, sum_of(lines, "rolter_index_bytes{") / 2**20,
+                              int(sum_of(lines, "rolter_kv_blocks{"))))
         await asyncio.sleep(every)
 
 

@@ -85,7 +85,7 @@ class Fleet:
         strategy = ("cache_aware", "least_load", "round_robin", "power_of_two")[number % 4]
         targets = "".join(f'[[routes.targets]]\nprovider = "{engine.name}"\nmodel = "{MODEL}"\n'
                           for engine in here)
-        bounds = "max_nodes = 20000\nmax_index_bytes = 16777216\n"
+        bounds = "max_nodes = 3000\nmax_index_bytes = 2097152\n"  # full within minutes
         return (_COMMON + f"[admin]\nport = {self.admin_port}\n" + "".join(map(_provider, here))
                 + f'[[routes]]\nmodel = "chat"\nstrategy = "{strategy}"\n{bounds}{targets}'
                 + f'[[routes]]\nmodel = "ids"\nstrategy = "precise_cache_aware"\n{targets}'
@@ -95,7 +95,7 @@ class Fleet:
 def _provider(engine: Engine) -> str:
     return (f'[[providers]]\nname = "{engine.name}"\napi_base = "http://127.0.0.1:{engine.near_port}"\n'
             f'[providers.kv_events]\nendpoint = "tcp://127.0.0.1:{engine.near_events}"\n'
-            f'replay_endpoint = "tcp://127.0.0.1:{engine.near_replay}"\nmax_blocks = 20000\n')
+            f'replay_endpoint = "tcp://127.0.0.1:{engine.near_replay}"\nmax_blocks = 3000\n')
 
 
 def _port(taken: set[int]) -> int:

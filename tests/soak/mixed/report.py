@@ -9,6 +9,8 @@ class Sample:
     resident_mb: float
     descriptors: int
     requests: int
+    index_mb: float  # prefix trees
+    blocks: int  # of the block index
 
 
 @dataclass
@@ -30,8 +32,9 @@ def section(figures: Figures) -> str:
     lines += [f"| {name} | {count} |" for name, count in sorted(figures.outcomes.items(), key=lambda x: -x[1])]
     lines += ["", f"Heartbeat comments read: {figures.heartbeats}.", "", "| what was done to them | times |", "|---|---|"]
     lines += [f"| {name} | {count} |" for name, count in sorted(figures.faults.items())]
-    lines += ["", "| minute | requests so far | resident MB | descriptors |", "|---|---|---|---|"]
-    lines += [f"| {one.seconds / 60:.1f} | {one.requests} | {one.resident_mb:.1f} | {one.descriptors} |"
+    lines += ["", "| minute | requests so far | resident MB | prefix trees MB | KV blocks | descriptors |", "|---|---|---|---|---|---|"]
+    lines += [f"| {one.seconds / 60:.1f} | {one.requests} | {one.resident_mb:.1f} | {one.index_mb:.2f} | {one.blocks} | "
+              f"{one.descriptors} |"
               for one in _some(figures.samples)]
     before, after = figures.descriptors
     lines += ["", f"Resident memory, last quarter against the second: {figures.growth_mb:+.1f} MB. "
