@@ -143,7 +143,7 @@ TEST(Learning, without_the_engines_word_what_is_believed_stays) {
   const Workload workload = questions();
   const auto policy = make_strategy_policy(deaf);
   const Outcome outcome = play(workload, fleet({kBlocks}), {}, *policy);
-  EXPECT_GT(*outcome.replicas[0].believed_blocks, 3 * kBlocks);
+  EXPECT_GT(*outcome.replicas[0].believed_blocks, 3 * kBlocks / 2) << "all it was sent";
 }
 
 }  // namespace
