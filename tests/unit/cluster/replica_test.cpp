@@ -108,7 +108,7 @@ TEST_F(ReplicaTest, refused_connects_put_it_out_at_once_and_two_passes_bring_it_
   (void)ended(Outcome::kConnectRefused, kStart);
   EXPECT_FALSE(replica_.eligible(kStart + 100ms));
   EXPECT_EQ(replica_.probe_interval(), Duration{1s});
-  EXPECT_FALSE(replica_.probed(ProbeResult::kPassed, kStart + 1s).any());
+  EXPECT_FALSE(replica_.probed(ProbeResult::kPassed, kStart + 1s).recovered);
   EXPECT_FALSE(replica_.eligible(kStart + 1s));
   EXPECT_TRUE(replica_.probed(ProbeResult::kPassed, kStart + 2s).recovered);
   EXPECT_TRUE(replica_.eligible(kStart + 2s));
