@@ -20,12 +20,12 @@ class FamilyWriter;
 /// left out. All others are shown from the start, zero or not, so that an absent fault is a zero
 /// and not a gap.
 struct Vocabulary {
-  std::vector<std::string_view> errors;     // cluster::Outcome, failures only
-  std::vector<std::string_view> reasons;    // balance::Reason
-  std::vector<std::string_view> fallbacks;  // why a request was not routed as its strategy would
-  std::vector<std::string_view> probes;     // cluster::ProbeResult
-  std::vector<std::string_view> sources;    // balance::Source
-  std::vector<std::string_view> verdicts;   // proxy::PredictionVerdict
+  std::vector<std::string_view> errors;        // cluster::Outcome, failures only
+  std::vector<std::string_view> reasons;       // balance::Reason
+  std::vector<std::string_view> fallbacks;     // why a request was not routed as its strategy would
+  std::vector<std::string_view> probes;        // cluster::ProbeResult
+  std::vector<std::string_view> sources = {};  // balance::Source
+  std::vector<std::string_view> verdicts = {};  // proxy::PredictionVerdict
 };
 
 struct BuildInfo {
