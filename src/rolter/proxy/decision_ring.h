@@ -26,7 +26,7 @@ struct RoutedRequest {
   std::string route;
   std::string target;  // "provider/model"
   std::string_view reason;
-  std::string_view source;
+  std::string_view source = {};
   double matched = 0.0;
   int status = 0;
   std::uint32_t retries = 0;

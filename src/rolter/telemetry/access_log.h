@@ -23,7 +23,7 @@ struct AccessRecord {
   std::string_view route;         // "" when no route serves the model
   std::string_view target;        // "provider/model", "" when the gateway answered itself
   std::string_view reason;        // of the pick
-  std::string_view source;        // by which the target's cache was known; "" = by none
+  std::string_view source = {};   // by which the target's cache was known; "" = by none
   std::string_view key;           // name of the virtual key
   std::string_view error;         // cause, "" when all went well
   std::string_view blocks{};      // digests of the prompt's, 16 hexadecimal digits each
