@@ -167,7 +167,7 @@ void BM_PlainText(benchmark::State& state) {
   }
 }
 
-BENCHMARK(BM_PlainText)->Arg(0)->Arg(1);
+BENCHMARK(BM_PlainText)->Arg(0)->Arg(1)->Iterations(20'000);
 BENCHMARK(BM_PrecisePick)
     ->Args({128, 16, 0})
     ->Args({128, 16, 256})

@@ -1,0 +1,200 @@
+// A hundred thousand requests of plain text over the caches of four simulated engines and their
+// events, without sockets: what was learned predicts what the caches have, within bounded memory.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rolter/balance/precise_cache_aware.h"
+#include "rolter/simulator/chat_template.h"
+#include "rolter/simulator/kv_cache.h"
+#include "rolter/simulator/tokenizer.h"
+
+namespace rolter::balance {
+namespace {
+
+constexpr std::size_t kReplicas = 4;
+constexpr std::uint32_t kTokensPerBlock = 16;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+/// An engine's cache, whose events go straight into the index.
+class Engine {
+ public:
+  Engine(kvcache::Residency& residency, std::uint32_t replica)
+      : residency_(residency),
+        cache_(1'500, kTokensPerBlock),
+        stream_(residency.index.add_stream({.replica = ReplicaSlot{replica}}).value()) {
+    residency.index.set_usable(stream_, true);
+  }
+
+  /// Computes the prompt and samples the reply. Returns the tokens found in the cache.
+  std::size_t serve(const std::vector<TokenId>& prompt, const std::vector<TokenId>& reply,
+                    std::string_view session) {
+    simulator::Sequence sequence;
+    sequence.spec.prompt = prompt;
+    sequence.spec.session_id = session;
+    sequence.tokens = prompt;
+    const auto hit = cache_.find_hit(sequence);
+    const std::size_t found = hit.size() * kTokensPerBlock;
+    EXPECT_TRUE(cache_.allocate(sequence, hit, prompt.size() - found));
+    sequence.computed = prompt.size();
+    tell();
+    for (const TokenId token : reply) {
+      sequence.tokens.push_back(token);
+      EXPECT_TRUE(cache_.allocate(sequence, {}, 1));
+      ++sequence.computed;
+      tell();
+    }
+    cache_.release(sequence);
+    return found;
+  }
+
+ private:
+  void tell() {
+    auto batch = residency_.index.begin(stream_);
+    for (const simulator::KvEvent& event : cache_.take_events()) {
+      if (const auto* const stored = std::get_if<simulator::BlockStored>(&event)) {
+        hashes_.clear();
+        for (const simulator::BlockHash hash : stored->hashes) {
+          hashes_.push_back(kvcache::EngineHash{static_cast<std::uint64_t>(hash)});
+        }
+        kvcache::BlockStored told{.hashes = hashes_,
+                                  .tokens = stored->tokens,
+                                  .block_size = stored->block_size,
+                                  .session_id = stored->session_id};
+        if (stored->parent) {
+          told.parent = kvcache::EngineHash{static_cast<std::uint64_t>(*stored->parent)};
+        }
+        batch.stored(told);
+      } else if (const auto* const removed = std::get_if<simulator::BlockRemoved>(&event)) {
+        const kvcache::EngineHash hash{static_cast<std::uint64_t>(removed->hash)};
+        batch.removed({.hashes = {&hash, 1}});
+      }
+    }
+  }
+
+  kvcache::Residency& residency_;
+  simulator::KvCache cache_;
+  kvcache::StreamId stream_;
+  std::vector<kvcache::EngineHash> hashes_;
+};
+
+/// Conversations of some turns under one of a few system prompts; one in ten prompts comes again.
+class Talks {
+ public:
+  const std::vector<simulator::Turn>& next() {
+    std::vector<simulator::Turn>& talk = talks_[current_ = random_() % talks_.size()];
+    if (random_() % 10 == 0 && talk.size() > 1 && talk.back().role == "user") {
+      return talk;
+    }
+    if (talk.empty() || talk.size() > 12) {
+      const std::size_t rules = random_() % 5;
+      talk = {{"system", "these are the rules of house " +
+                             std::string(1, static_cast<char>('a' + rules)) +
+                             std::string(600 + 150 * rules, 'r')}};
+    }
+    if (talk.back().role == "user") {
+      talk.push_back({"assistant", "never mind"});  // the last one was given up
+    }
+    talk.push_back({"user", words(3 + random_() % 40)});
+    return talk;
+  }
+  std::string reply() { return words(2 + random_() % 30); }
+  void answered(const std::string& reply) {
+    if (random_() % 10 != 0) {
+      talks_[current_].push_back({"assistant", reply});
+    }
+  }
+
+ private:
+  std::string words(std::size_t count) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+      text += text.empty() ? "" : " ";
+      for (std::size_t letters = 2 + random_() % 7; letters > 0; --letters) {
+        text.push_back(static_cast<char>('a' + random_() % 26));
+      }
+    }
+    return text;
+  }
+
+  std::mt19937_64 random_{7};
+  std::vector<std::vector<simulator::Turn>> talks_ = std::vector<std::vector<simulator::Turn>>(40);
+  std::size_t current_ = 0;
+};
+
+std::string text_of(const std::vector<simulator::Turn>& talk) {
+  std::string text;
+  for (const simulator::Turn& turn : talk) {
+    if (!text.empty()) {
+      text.push_back(static_cast<char>(turn.role == "user" ? 0xF9 : 0xFA));
+    }
+    text += turn.text;
+  }
+  return text;
+}
+
+TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_memory) {
+  const auto residency = std::make_shared<kvcache::Residency>();
+  residency->learned.set_max_bytes(kMostBytes);
+  std::deque<Engine> engines;
+  std::vector<Candidate> candidates(kReplicas);
+  for (std::uint32_t i = 0; i < kReplicas; ++i) {
+    engines.emplace_back(*residency, i);
+    candidates[i] = {.target = i, .replica = ReplicaSlot{i}};
+  }
+  PreciseCacheAware strategy(
+      {}, RouteResidency(residency, std::vector<std::string>(kReplicas, "m"), Learning::kOn));
+  Rng rng(1);
+  Talks talks;
+  int compared = 0;
+  int equal = 0;
+  int near = 0;
+  std::size_t most_bytes = 0;
+  for (int i = 0; i < 100'000; ++i) {
+    const std::vector<simulator::Turn>& talk = talks.next();
+    const std::string text = text_of(talk);
+    const auto tokens = simulator::render_chat(talk, "", simulator::GenerationPrompt::kYes);
+    PickInput in;
+    in.eligible = candidates;
+    in.prompt = {.root = 1, .text = text, .is_chat = true};
+    in.now = TimePoint{} + std::chrono::milliseconds(50) * i;
+    const Decision decision = strategy.pick(in, rng, nullptr);
+    in.cached_tokens = decision.cached_tokens;
+    Record record = strategy.record(in, candidates[decision.target]);
+    const kvcache::TagText session(record.session());
+    const std::string reply = talks.reply();
+    const std::size_t found =
+        engines[decision.target].serve(tokens, simulator::tokenize(reply), session.view());
+    record.keep(in.now);
+    record.reply("\xFA" + reply);
+    if (i % 3 != 0) {  // the others are streams that nobody asked for their usage
+      record.report({.prompt_tokens = tokens.size(), .cached_tokens = found});
+    }
+    record.end(in.now);
+    talks.answered(reply);
+    most_bytes = std::max(most_bytes, residency->learned.stats().tree.bytes);
+    if (i >= 100) {
+      const auto apart = std::abs(static_cast<long>(decision.cached_tokens.value_or(0)) -
+                                  static_cast<long>(found));
+      ++compared;
+      equal += apart == 0 ? 1 : 0;
+      near += apart <= static_cast<long>(kTokensPerBlock) ? 1 : 0;
+    }
+  }
+  EXPECT_GE(static_cast<double>(near) / compared, 0.99);
+  EXPECT_GE(static_cast<double>(equal) / compared, 0.90);
+  EXPECT_LE(most_bytes, kMostBytes);
+  EXPECT_GT(residency->learned.stats().tree.evicted, 1'000U) << "the bound was never reached";
+  RecordProperty("equal", std::to_string(static_cast<double>(equal) / compared));
+  RecordProperty("near", std::to_string(static_cast<double>(near) / compared));
+  RecordProperty("most_bytes", std::to_string(most_bytes));
+}
+
+}  // namespace
+}  // namespace rolter::balance
