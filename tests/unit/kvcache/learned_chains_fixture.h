@@ -15,7 +15,6 @@
 
 namespace rolter::kvcache {
 
-
 inline constexpr std::uint32_t kBlock = 4;
 
 /// An engine whose tokenizer makes a token of every 4 bytes, with 2 more at each turn's beginning,
