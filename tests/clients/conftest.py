@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from processes import Gateway, SimEngine, free_port
+from tool_engine import ToolEngine
 
 HERE = Path(__file__).resolve().parent
 REPLICA_MODEL = "meta-llama/Llama-3.1-8B-Instruct"
@@ -40,3 +41,30 @@ def gateway(rolter, engines, tmp_path_factory):
     with Gateway(rolter, config) as running:
         yield running
 
+
+@pytest.fixture(scope="session")
+def tool_engine():
+    with ToolEngine() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def tool_gateway(rolter, tool_engine, tmp_path_factory):
+    """A gateway before a model that calls tools; it is called "caller" on both sides."""
+    config = tmp_path_factory.mktemp("tools") / "rolter.toml"
+    config.write_text(f"""
+[server]
+host = "127.0.0.1"
+[admin]
+port = {free_port()}
+[[providers]]
+name = "vllm-1"
+api_base = "http://127.0.0.1:{tool_engine.port}"
+[[routes]]
+model = "caller"
+[[routes.targets]]
+provider = "vllm-1"
+model = "caller"
+""")
+    with Gateway(rolter, config) as running:
+        yield running
