@@ -141,7 +141,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--clock", help="the clock_jump library; without it the clock stays")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--growth-mb", type=float, default=12)
+    parser.add_argument("--growth-mb", type=float, default=4)
     parser.add_argument("--report", type=Path, help="the document whose section is to be written anew")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rolter-soak-") as directory:
