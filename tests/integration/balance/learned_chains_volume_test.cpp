@@ -2,11 +2,16 @@
 // events, without sockets: what was learned predicts what the caches have, within bounded memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -139,7 +144,29 @@ std::string text_of(const std::vector<simulator::Turn>& talk) {
   return text;
 }
 
-TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_memory) {
+/// What became of requests over engines of their own.
+struct Outcome {
+  int compared = 0;
+  int equal = 0;
+  int near = 0;  // within a block
+  std::size_t found_tokens = 0;
+  std::size_t most_bytes = 0;  // of what was learned
+  std::uint64_t forgotten = 0;
+
+  void compare(std::size_t predicted, std::size_t found) {
+    const auto apart = std::abs(static_cast<long>(predicted) - static_cast<long>(found));
+    ++compared;
+    equal += apart == 0 ? 1 : 0;
+    near += apart <= static_cast<long>(kTokensPerBlock) ? 1 : 0;
+  }
+};
+
+enum class Ids : std::uint8_t { kNone, kInHeader };
+
+using MakeStrategy =
+    std::function<std::unique_ptr<Strategy>(std::shared_ptr<kvcache::Residency> residency)>;
+
+Outcome run(int requests, Ids ids, const MakeStrategy& make) {
   const auto residency = std::make_shared<kvcache::Residency>();
   residency->learned.set_max_bytes(kMostBytes);
   std::deque<Engine> engines;
@@ -148,25 +175,22 @@ TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_m
     engines.emplace_back(*residency, i);
     candidates[i] = {.target = i, .replica = ReplicaSlot{i}};
   }
-  PreciseCacheAware strategy(
-      {}, RouteResidency(residency, std::vector<std::string>(kReplicas, "m"), Learning::kOn));
+  const std::unique_ptr<Strategy> strategy = make(residency);
   Rng rng(1);
   Talks talks;
-  int compared = 0;
-  int equal = 0;
-  int near = 0;
-  std::size_t most_bytes = 0;
-  for (int i = 0; i < 100'000; ++i) {
+  Outcome outcome;
+  for (int i = 0; i < requests; ++i) {
     const std::vector<simulator::Turn>& talk = talks.next();
     const std::string text = text_of(talk);
     const auto tokens = simulator::render_chat(talk, "", simulator::GenerationPrompt::kYes);
     PickInput in;
     in.eligible = candidates;
     in.prompt = {.root = 1, .text = text, .is_chat = true};
+    in.token_ids = ids == Ids::kInHeader ? std::span<const TokenId>(tokens) : in.token_ids;
     in.now = TimePoint{} + std::chrono::milliseconds(50) * i;
-    const Decision decision = strategy.pick(in, rng, nullptr);
+    const Decision decision = strategy->pick(in, rng, nullptr);
     in.cached_tokens = decision.cached_tokens;
-    Record record = strategy.record(in, candidates[decision.target]);
+    Record record = strategy->record(in, candidates[decision.target]);
     const kvcache::TagText session(record.session());
     const std::string reply = talks.reply();
     const std::size_t found =
@@ -178,22 +202,47 @@ TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_m
     }
     record.end(in.now);
     talks.answered(reply);
-    most_bytes = std::max(most_bytes, residency->learned.stats().tree.bytes);
+    outcome.found_tokens += found;
+    outcome.most_bytes = std::max(outcome.most_bytes, residency->learned.stats().tree.bytes);
     if (i >= 100) {
-      const auto apart = std::abs(static_cast<long>(decision.cached_tokens.value_or(0)) -
-                                  static_cast<long>(found));
-      ++compared;
-      equal += apart == 0 ? 1 : 0;
-      near += apart <= static_cast<long>(kTokensPerBlock) ? 1 : 0;
+      outcome.compare(decision.cached_tokens.value_or(0), found);
     }
   }
-  EXPECT_GE(static_cast<double>(near) / compared, 0.99);
-  EXPECT_GE(static_cast<double>(equal) / compared, 0.90);
-  EXPECT_LE(most_bytes, kMostBytes);
-  EXPECT_GT(residency->learned.stats().tree.evicted, 1'000U) << "the bound was never reached";
-  RecordProperty("equal", std::to_string(static_cast<double>(equal) / compared));
-  RecordProperty("near", std::to_string(static_cast<double>(near) / compared));
-  RecordProperty("most_bytes", std::to_string(most_bytes));
+  outcome.forgotten = residency->learned.stats().tree.evicted;
+  return outcome;
+}
+
+std::unique_ptr<Strategy> make_precise(std::shared_ptr<kvcache::Residency> residency,
+                                       Learning learning) {
+  return std::make_unique<PreciseCacheAware>(
+      PreciseSettings{},
+      RouteResidency(std::move(residency), std::vector<std::string>(kReplicas, "m"), learning));
+}
+
+TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_memory) {
+  const Outcome outcome = run(100'000, Ids::kNone, [](auto residency) {
+    return make_precise(std::move(residency), Learning::kOn);
+  });
+  EXPECT_GE(static_cast<double>(outcome.near) / outcome.compared, 0.99);
+  EXPECT_GE(static_cast<double>(outcome.equal) / outcome.compared, 0.90);
+  EXPECT_LE(outcome.most_bytes, kMostBytes);
+  EXPECT_GT(outcome.forgotten, 1'000U) << "the bound was never reached";
+  RecordProperty("near", outcome.near);
+  RecordProperty("equal", outcome.equal);
+}
+
+TEST(LearnedChainsVolume, caches_serve_as_much_as_with_token_ids) {
+  constexpr int kRequests = 20'000;
+  const Outcome learned = run(kRequests, Ids::kNone, [](auto residency) {
+    return make_precise(std::move(residency), Learning::kOn);
+  });
+  const Outcome by_ids = run(kRequests, Ids::kInHeader, [](auto residency) {
+    return make_precise(std::move(residency), Learning::kOff);
+  });
+  EXPECT_GE(static_cast<double>(learned.found_tokens),
+            0.98 * static_cast<double>(by_ids.found_tokens));
+  RecordProperty("learned", std::to_string(learned.found_tokens));
+  RecordProperty("by_ids", std::to_string(by_ids.found_tokens));
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_F(LearnedChainsTest, history_that_a_template_rewrites_ends_the_trust_until_
       tokens[1] = 999;
     }
     const auto begun = begin(marks);
-    store(tokens, 0, tokens.size() / kBlock, id(begun.tag));
+    store(tokens, 0, tokens.size() / kTokensPerBlock, id(begun.tag));
     (void)residency_.learned.ended(begun.ticket, now_);
   };
   for (std::size_t i = 0; i < 40; ++i) {
@@ -99,7 +99,7 @@ TEST_F(LearnedChainsTest, a_tokenizer_teaches_without_events) {
   const Talk talk{{kUser, words(1, 400)}};
   const std::vector<TokenId> tokens = tokens_of(talk);
   std::vector<ChainKey> chain;
-  chain_keys(tokens, kBlock, {}, chain);
+  chain_keys(tokens, kTokensPerBlock, {}, chain);
   residency_.learned.learn(prompt(marks_of(talk)), chain,
                            static_cast<std::uint32_t>(tokens.size()));
   EXPECT_EQ(known(talk), 26U);

@@ -15,7 +15,7 @@
 
 namespace rolter::kvcache {
 
-inline constexpr std::uint32_t kBlock = 4;
+inline constexpr std::uint32_t kTokensPerBlock = 4;
 
 /// An engine whose tokenizer makes a token of every 4 bytes, with 2 more at each turn's beginning,
 /// and announces what it stores in blocks of 4 tokens.
@@ -33,7 +33,8 @@ class LearnedChainsTest : public ::testing::Test {
 
   StreamId add_engine(std::uint32_t replica) {
     const StreamId id =
-        residency_.index.add_stream({.replica = ReplicaSlot{replica}, .block_size = kBlock})
+        residency_.index
+            .add_stream({.replica = ReplicaSlot{replica}, .block_size = kTokensPerBlock})
             .value();
     residency_.index.set_usable(id, true);
     return id;
@@ -68,7 +69,7 @@ class LearnedChainsTest : public ::testing::Test {
 
   static std::vector<PromptMark> marks_of(const Talk& talk, std::uint64_t root = 1) {
     std::vector<PromptMark> marks;
-    mark_prompt(marks_seed(root, "m", kBlock), text_of(talk), PromptKind::kChat, marks);
+    mark_prompt(marks_seed(root, "m", kTokensPerBlock), text_of(talk), PromptKind::kChat, marks);
     return marks;
   }
 
@@ -82,23 +83,23 @@ class LearnedChainsTest : public ::testing::Test {
                                     now_);
   }
   static LearnedChains::Prompt prompt(const std::vector<PromptMark>& marks) {
-    return {.marks = marks, .kind = PromptKind::kChat, .block_size = kBlock, .model = 7};
+    return {.marks = marks, .kind = PromptKind::kChat, .block_size = kTokensPerBlock, .model = 7};
   }
 
   /// The engine announces blocks [first, last) of a sequence.
   void store(const std::vector<TokenId>& tokens, std::size_t first, std::size_t last,
              std::string_view session, std::uint32_t replica = 0, std::uint64_t salt = 0) {
     std::vector<ChainKey> keys;
-    chain_keys(tokens, kBlock, {}, keys);
-    fakes::StoredBlocks event{.hashes = {}, .tokens = {}, .block_size = kBlock};
+    chain_keys(tokens, kTokensPerBlock, {}, keys);
+    fakes::StoredBlocks event{.hashes = {}, .tokens = {}, .block_size = kTokensPerBlock};
     for (std::size_t i = first; i < last; ++i) {
       event.hashes.push_back(static_cast<std::uint64_t>(keys[i]) ^ salt);
     }
     if (first > 0) {
       event.parent = static_cast<std::uint64_t>(keys[first - 1]) ^ salt;
     }
-    event.tokens.assign(tokens.begin() + static_cast<std::ptrdiff_t>(first * kBlock),
-                        tokens.begin() + static_cast<std::ptrdiff_t>(last * kBlock));
+    event.tokens.assign(tokens.begin() + static_cast<std::ptrdiff_t>(first * kTokensPerBlock),
+                        tokens.begin() + static_cast<std::ptrdiff_t>(last * kTokensPerBlock));
     event.session_id = session;
     event.apply(residency_.index, streams_[replica]);
   }
@@ -114,7 +115,7 @@ class LearnedChainsTest : public ::testing::Test {
     const std::vector<PromptMark> marks = marks_of(talk);
     const std::vector<TokenId> tokens = tokens_of(talk);
     const auto begun = begin(marks);
-    const std::size_t blocks = tokens.size() / kBlock;
+    const std::size_t blocks = tokens.size() / kTokensPerBlock;
     if (blocks > cached) {
       store(tokens, cached, blocks, id(begun.tag));
     }
@@ -122,7 +123,7 @@ class LearnedChainsTest : public ::testing::Test {
     for (std::size_t i = 0; i < reply.size(); i += 4) {
       all.push_back(static_cast<TokenId>(std::hash<std::string>{}(reply.substr(i, 4)) | 256));
     }
-    for (std::size_t i = blocks; i < all.size() / kBlock; ++i) {
+    for (std::size_t i = blocks; i < all.size() / kTokensPerBlock; ++i) {
       store(all, i, i + 1, id(begun.tag));
     }
     if (!reply.empty()) {
@@ -145,7 +146,7 @@ class LearnedChainsTest : public ::testing::Test {
     std::vector<ChainKey> chain;
     (void)residency_.learned.find(prompt(marks), chain);
     std::vector<ChainKey> real;
-    chain_keys(tokens_of(talk), kBlock, {}, real);
+    chain_keys(tokens_of(talk), kTokensPerBlock, {}, real);
     for (std::size_t i = 0; i < chain.size(); ++i) {
       EXPECT_TRUE(i < real.size() && chain[i] == real[i]) << "block " << i;
     }

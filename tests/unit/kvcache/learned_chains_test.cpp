@@ -69,8 +69,8 @@ TEST_F(LearnedChainsTest, within_a_turn_it_interpolates_and_rounds_down) {
   Talk talk{{kUser, text}};
   serve(talk, "");
   const std::size_t blocks = known({{kUser, text.substr(0, 700) + words(71, 300)}});
-  EXPECT_LE(blocks, (2U + 175U) / kBlock);
-  EXPECT_GE(blocks, (2U + 175U) * 8 / 10 / kBlock);
+  EXPECT_LE(blocks, (2U + 175U) / kTokensPerBlock);
+  EXPECT_GE(blocks, (2U + 175U) * 8 / 10 / kTokensPerBlock);
 }
 
 TEST_F(LearnedChainsTest, untagged_events_teach_nothing) {
