@@ -21,15 +21,16 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build package test-browser demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build package test-browser test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak soak-short format clean
 
 help:
 	@echo 'make build   build/release/rolter, the optimised binary'
-	@echo 'make package a Debian package of it, under build/release/packages'
+	@echo 'make package a Debian package of it, under build/release/packages, tested'
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
 	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
+	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
 	@echo 'make check   format, rules, budgets, bench smoke, a soak of three minutes'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
@@ -48,9 +49,18 @@ test-browser:
 	$(call built,dev,rolter)
 	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
 
+test-clients:
+	$(step) 'install what is missing' tools/install-deps build test clients
+	$(step) 'install the clients' tools/client-env peers
+	$(call built,dev,rolter)
+	$(step) 'clients' tests/clients/run --peers build/dev/src/rolter/cli/rolter
+
 package: build
 	$(step) 'install what is missing' tools/install-deps package
+	@rm -rf build/release/packages
 	$(step) 'package' cmake --build build/release --target package
+	$(step) 'install, start, upgrade, purge' bash -c \
+	  'python3 -B tests/deploy/package_test.py --package build/release/packages/*.deb || [[ $$? == 77 ]]'
 	@ls build/release/packages/*.deb
 
 demo: build
