@@ -6,6 +6,10 @@ install(TARGETS rolter DESTINATION bin)
 install(FILES ${deploy}/systemd/rolter.service DESTINATION lib/systemd/system)
 install(FILES ${deploy}/debian/rolter.toml DESTINATION /etc/rolter)
 install(FILES ${deploy}/debian/rolter.1 DESTINATION share/man/man1)
+install(FILES ${deploy}/completions/rolter.bash DESTINATION share/bash-completion/completions
+        RENAME rolter)
+install(FILES ${deploy}/completions/_rolter DESTINATION share/zsh/vendor-completions)
+install(FILES ${deploy}/completions/rolter.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION share/doc/rolter RENAME copyright)
 install(FILES ${deploy}/grafana/rolter.json ${deploy}/prometheus/rolter_alerts.yml
         DESTINATION share/doc/rolter/examples)
