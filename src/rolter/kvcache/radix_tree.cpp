@@ -85,13 +85,15 @@ RadixTree::End RadixTree::make_end(std::uint64_t root, std::string_view text, Re
 std::uint64_t RadixTree::spell(NodeId end, std::string& text) const {
   const std::size_t before = text.size();
   const Node* node = &nodes_[end];
-  // Not resize(): it would write a long prompt twice.
-  text.resize_and_overwrite(before + node->depth, [&](char* to, std::size_t size) {
+  const std::size_t whole = before + node->depth;
+  // Not resize(): it would write a long prompt twice. libstdc++ 12 may call with more room than was
+  // asked for.
+  text.resize_and_overwrite(whole, [&](char* to, std::size_t) {
     for (; !node->is_root(); node = &nodes_[node->parent]) {
       const std::string_view edge = node->text.view();
       edge.copy(to + before + node->depth - edge.size(), edge.size());
     }
-    return size;
+    return whole;
   });
   return key_of(*node);
 }
