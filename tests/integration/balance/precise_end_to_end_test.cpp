@@ -107,7 +107,9 @@ TEST_F(PreciseEndToEndTest, callers_at_the_same_time_do_not_make_it_guess) {
       await_told(answer);
     }
   }
-  expect_as_expected(tally);
+  // Less than for one at a time: an engine that serves several evicts between the choice and its
+  // own look, and knows the others' blocks before their events are here (docs/design/prediction.md).
+  EXPECT_GE(tally.share(), 0.95) << tally.surprises;
   expect_no_load();
 }
 
