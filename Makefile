@@ -31,7 +31,7 @@ help:
 	@echo 'make test    development build and all tests'
 	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
-	@echo 'make check   format, rules, budgets, bench smoke, a soak of three minutes'
+	@echo 'make check   format, rules, budgets, bench smoke'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
 	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
@@ -72,7 +72,7 @@ test:
 	$(call built,dev)
 	$(step) 'all tests' $(ctest) --test-dir build/dev -LE 'soak|bench'
 
-check: check-fast bench-smoke soak-short
+check: check-fast bench-smoke
 
 check-deep: lint-some asan tsan fuzz-smoke
 

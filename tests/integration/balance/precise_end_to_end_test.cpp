@@ -108,7 +108,7 @@ TEST_F(PreciseEndToEndTest, callers_at_the_same_time_do_not_make_it_guess) {
     }
   }
   // Less than for one at a time: an engine that serves several evicts between the choice and its
-  // own look, and knows the others' blocks before their events are here (docs/design/prediction.md).
+  // own look, and knows the others' blocks before their events are here.
   EXPECT_GE(tally.share(), 0.95) << tally.surprises;
   expect_no_load();
 }
