@@ -8,35 +8,21 @@ import socket
 import threading
 import time
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 import pytest
+from http_replica import ReplicaHandler
 from processes import Gateway, NotReady, free_port
 
 REPLY = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self._answer(b"{}")
-
+class Handler(ReplicaHandler):
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.read_body()
         self.server.hosts.append(self.headers["Host"])
         self.server.barrier.wait()
-        self._answer(REPLY)
-
-    def _answer(self, body: bytes):
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
+        self.answer(REPLY)
 
 
 class Replica(ThreadingHTTPServer):

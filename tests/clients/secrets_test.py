@@ -8,10 +8,11 @@ import subprocess
 import threading
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from http_replica import ReplicaHandler
 from processes import Gateway, free_port
 from tls_test import Authority
 
@@ -41,30 +42,15 @@ CHAT = {"model": "chat", "messages": [{"role": "user", "content": "hello"}]}
 REPLY = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(ReplicaHandler):
     """A replica that remembers what it was sent, and complains of keys by quoting them."""
 
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self._answer(200, b"{}")
-
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.read_body()
         self.server.seen.append(str(self.headers) + body.decode())
         refused = b"refuse me" in body
         quoted = json.dumps({"error": {"message": f"Incorrect API key: {self.headers['Authorization']}"}})
-        self._answer(401 if refused else 200, quoted.encode() if refused else REPLY)
-
-    def _answer(self, status: int, body: bytes):
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
+        self.answer(quoted.encode() if refused else REPLY, 401 if refused else 200)
 
 
 def configuration(ports: dict[str, int], admin_port: int, log_format: str, tls: tuple[str, str]) -> str:

@@ -3,7 +3,9 @@ tells a tool's result when it is given one. (The simulated engine's answers are 
 
 import json
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
+
+from http_replica import ReplicaHandler
 
 ARGUMENTS = ['{"city"', ': "Pa', 'ris"}']
 CALL_ID = "chatcmpl-tool-1"
@@ -29,14 +31,9 @@ def deltas_of(message: dict) -> list[dict]:
         {"tool_calls": [{"index": 0, "function": {"arguments": part}}]} for part in ARGUMENTS]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self._send(b"{}", "application/json")
-
+class _Handler(ReplicaHandler):
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.read_body()
         self.server.bodies.append(body)
         request = json.loads(body)
         message = answer_to(request)
@@ -45,24 +42,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not request.get("stream"):
             usage = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
             choice = {"index": 0, "message": message, "finish_reason": reason}
-            self._send(json.dumps({**frame, "choices": [choice], "usage": usage}).encode(),
-                       "application/json")
+            self.answer(json.dumps({**frame, "choices": [choice], "usage": usage}).encode())
             return
         frame["object"] += ".chunk"
         steps = [(delta, None) for delta in deltas_of(message)] + [({}, reason)]
         events = [json.dumps({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": ends}]})
                   for delta, ends in steps] + ["[DONE]"]
-        self._send("".join(f"data: {event}\n\n" for event in events).encode(), "text/event-stream")
-
-    def _send(self, body: bytes, content_type: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        body = "".join(f"data: {event}\n\n" for event in events).encode()
+        self.answer(body, content_type="text/event-stream")
 
 
 class ToolEngine:
