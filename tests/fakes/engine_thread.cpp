@@ -21,6 +21,7 @@ EngineThread::~EngineThread() {
   }
   run([this] {
     stay_.reset();
+    turning_ = false;  // the next turn may be on its way, out of cancel()'s reach
     wheel_timer_.cancel();
   });
   thread_.join();
@@ -29,7 +30,7 @@ EngineThread::~EngineThread() {
 void EngineThread::turn_wheel() {
   wheel_timer_.expires_after(http::DeadlineWheel::kTick);
   wheel_timer_.async_wait([this](boost::system::error_code ec) {
-    if (!ec) {
+    if (!ec && turning_) {
       loop_.wheel().advance(1);
       turn_wheel();
     }

@@ -53,6 +53,7 @@ class EngineThread {
   http::asio::basic_waitable_timer<
       std::chrono::steady_clock, http::asio::wait_traits<std::chrono::steady_clock>, http::Executor>
       wheel_timer_{io_.get_executor()};
+  bool turning_ = true;
   std::vector<std::unique_ptr<simulator::SimEngine>> engines_;
   std::vector<std::string> bugs_;
   std::thread thread_;

@@ -140,7 +140,8 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     }
     const bool reused = now.connection->exchanges() > 0;
     const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
-    remember(now);  // before the turn: others choose meanwhile, and it may give a session to go under
+    // Before the turn: others choose meanwhile, and the strategy may give it a session to go under.
+    remember(now);
     co_await loop_.loop.turn();
     const Result<void> sent = co_await send(now);
     if (!sent) {

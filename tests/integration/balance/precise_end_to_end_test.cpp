@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <future>
 #include <optional>
 #include <vector>
@@ -48,12 +50,16 @@ TEST_F(PreciseEndToEndTest, an_engine_that_restarts_is_known_to_be_empty) {
   start_gateway();
   await_live();
   expect_as_expected(send(traffic_, 150));
-  restart_engine(1);
-  await([this] {
-    return metric(R"(rolter_kv_incidents_total{target="engine-1",kind="restart"})") == 1 &&
-           state_of(1) == 3 && replica(1).eligible(now());
+  // Chance may have left one out: its restart would be none that anybody could see.
+  const auto busiest = std::ranges::max_element(stored_);
+  const auto one = static_cast<std::size_t>(busiest - stored_.begin());
+  restart_engine(one);
+  await([&] {
+    return metric(fmt::format(R"(rolter_kv_incidents_total{{target="{}",kind="restart"}})",
+                              name(one))) == 1 &&
+           state_of(one) == 3 && replica(one).eligible(now());
   });
-  EXPECT_EQ(metric(R"(rolter_kv_blocks{target="engine-1"})"), 0.0);
+  EXPECT_EQ(metric(fmt::format(R"(rolter_kv_blocks{{target="{}"}})", name(one))), 0.0);
   expect_as_expected(send(traffic_, 200));
   expect_no_load();
 }
