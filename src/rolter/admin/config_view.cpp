@@ -240,7 +240,11 @@ void write_process(const config::Config& config, JsonWriter& json) {
   texts(json, "allow_hosts", config.egress.allow_hosts);
   json.end().object("admin").text("host", config.admin.host).number("port", config.admin.port);
   secret(json, "token", config.admin.token);
-  json.end().object("index").text("save_path", config.index.save_path).end();
+  json.end()
+      .object("index")
+      .text("save_path", config.index.save_path)
+      .number("tokenize_per_sec", config.index.tokenize_per_second)
+      .end();
 }
 
 }  // namespace

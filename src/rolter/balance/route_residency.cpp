@@ -205,7 +205,7 @@ Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool
     find_chain(*view, in, model);
   }
   if (learns() && !memory.views.empty()) {
-    begin_lesson(in, chosen, view == memory.views.end() ? 0 : view->block_size, record);
+    begin_lesson(in, chosen, view == memory.views.end() ? nullptr : &*view, record);
   }
   if (memory.chain.empty() || !(optimistic || view->hybrid)) {
     return record;
@@ -223,15 +223,15 @@ Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool
 }
 
 /// Of what the scratch memory has of the prompt.
-void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen,
-                                  std::uint32_t block_size, Record& record) {
+void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen, const View* view,
+                                  Record& record) {
   using kvcache::LearnedChains;
   const bool predicted = in.token_ids.empty() && in.cached_tokens;
   const LearnedChains::Begun begun = residency_->learned.begin(
       {.prompt = {.marks = scratch().marks,
                   .kind =
                       in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
-                  .block_size = block_size,
+                  .block_size = view == nullptr ? 0 : view->block_size,
                   .model = model_ids_[chosen.target]},
        .replica = chosen.replica,
        .own_session = in.session,
@@ -242,6 +242,12 @@ void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen,
   record.set_session(begun.tag);
   if (begun.ticket != LearnedChains::Ticket::kNone) {
     record.add(lessons_, std::to_underlying(begun.ticket));
+  }
+  // Of hybrid models a prompt counts only where one ended, which events without a name do not tell.
+  if (begun.wants_tokens && !view->hybrid) {
+    record.want_tokens({.ticket = std::to_underlying(begun.ticket),
+                        .block_size = view->block_size,
+                        .by_adapter = view->knows_adapter});
   }
 }
 

@@ -77,8 +77,8 @@ class RouteResidency final : private Record::Undo {
                                const PickInput& in) const;
   std::size_t find_chain(const kvcache::BlockIndex::StreamView& view, const PickInput& in,
                          std::string_view model) const;
-  void begin_lesson(const PickInput& in, const Candidate& chosen, std::uint32_t block_size,
-                    Record& record);
+  void begin_lesson(const PickInput& in, const Candidate& chosen,
+                    const kvcache::BlockIndex::StreamView* view, Record& record);
   void undo(std::uint64_t ticket) override;
   void ended(std::uint64_t ticket, TimePoint now) override;
 

@@ -109,6 +109,13 @@ struct PromptUsage {
   std::optional<std::uint64_t> cached_tokens = {};  // absent: it does not say
 };
 
+/// A request that only a tokenizer can teach, since its engine's events do not name it.
+struct TokensWanted {
+  std::uint64_t ticket = 0;      // kvcache::LearnedChains::Ticket
+  std::uint32_t block_size = 0;  // tokens
+  bool by_adapter = false;       // blocks of an adapter have its name in them
+};
+
 /// What a strategy has remembered of a request, on probation: dropping it undoes the memory unless
 /// keep() was called. Move-only; owns nothing when default-made.
 class Record {
@@ -133,17 +140,23 @@ class Record {
   void set_session(kvcache::SessionTag session) { session_ = session; }
   [[nodiscard]] kvcache::SessionTag session() const { return session_; }
 
+  /// Once it has been sent.
+  void want_tokens(const TokensWanted& wanted) { tokens_wanted_ = wanted; }
+  [[nodiscard]] const std::optional<TokensWanted>& tokens_wanted() const { return tokens_wanted_; }
+
   /// `undo` must outlive the record.
   Record(Undo& undo, std::uint64_t ticket) { add(undo, ticket); }
   Record(Record&& other) noexcept
       : memories_(std::exchange(other.memories_, {})),
         session_(std::exchange(other.session_, kvcache::SessionTag::kNone)),
+        tokens_wanted_(std::exchange(other.tokens_wanted_, std::nullopt)),
         kept_(std::exchange(other.kept_, false)) {}
   Record& operator=(Record&& other) noexcept {
     if (this != &other) {
       drop();
       memories_ = std::exchange(other.memories_, {});
       session_ = std::exchange(other.session_, kvcache::SessionTag::kNone);
+      tokens_wanted_ = std::exchange(other.tokens_wanted_, std::nullopt);
       kept_ = std::exchange(other.kept_, false);
     }
     return *this;
@@ -158,6 +171,9 @@ class Record {
   void add(Record&& other) {
     if (other.session_ != kvcache::SessionTag::kNone) {
       session_ = other.session_;
+    }
+    if (other.tokens_wanted_) {
+      tokens_wanted_ = other.tokens_wanted_;
     }
     for (Memory& memory : other.memories_) {
       if (Undo* const undo = std::exchange(memory.undo, nullptr); undo != nullptr) {
@@ -214,6 +230,7 @@ class Record {
   static constexpr std::size_t kMemories = 4;
   std::array<Memory, kMemories> memories_{};
   kvcache::SessionTag session_ = kvcache::SessionTag::kNone;
+  std::optional<TokensWanted> tokens_wanted_;
   bool kept_ = false;
 };
 

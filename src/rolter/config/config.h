@@ -255,6 +255,7 @@ struct Admin {
 
 struct Index {
   std::string save_path;  // "" = off
+  std::uint32_t tokenize_per_second = 50;
   bool operator==(const Index&) const = default;
 };
 

@@ -97,6 +97,7 @@ void read_egress(TableReader& table, Egress& egress) {
 
 void read_index(TableReader& table, Index& index) {
   table.text("save_path", index.save_path);
+  table.integer("tokenize_per_sec", index.tokenize_per_second, {.min = 1, .max = 10'000});
 }
 
 }  // namespace rolter::config

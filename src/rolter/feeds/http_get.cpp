@@ -21,6 +21,13 @@ std::string render_get(const HttpSource& source, std::string_view path) {
       source.fields);
 }
 
+std::string render_post(const HttpSource& source, std::string_view path, std::string_view json) {
+  return fmt::format(
+      "POST {} HTTP/1.1\r\n{}User-Agent: rolter\r\nAccept: */*\r\n"
+      "Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
+      path, source.fields, json.size(), json);
+}
+
 HttpGet::HttpGet(http::Loop& loop)
     : loop_(loop), deadline_(loop.wheel(), [this] {
         timed_out_ = true;

@@ -26,6 +26,10 @@ struct HttpSource {
 /// The head of a GET for `path`, on a connection that is not kept.
 [[nodiscard]] std::string render_get(const HttpSource& source, std::string_view path);
 
+/// A POST of JSON likewise, whole: HttpGet sends it as it is.
+[[nodiscard]] std::string render_post(const HttpSource& source, std::string_view path,
+                                      std::string_view json);
+
 struct GetAnswer {
   int status = 0;
   std::string body;
@@ -36,8 +40,8 @@ struct GetLimits {
   std::size_t max_body_bytes = 0;
 };
 
-/// One GET on a connection of its own, so that an answer means that somebody listens now. Redirects
-/// are not followed: the status says 3xx. One run at a time, on one loop.
+/// One GET, or one POST, on a connection of its own, so that an answer means that somebody listens
+/// now. Redirects are not followed: the status says 3xx. One run at a time, on one loop.
 class HttpGet {
  public:
   explicit HttpGet(http::Loop& loop);

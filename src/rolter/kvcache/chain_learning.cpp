@@ -1,6 +1,7 @@
 // What events, answers and tokenizers teach; the requests themselves are learned_chains.cpp's.
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "rolter/kvcache/block_table.h"
 #include "rolter/kvcache/common_length.h"
@@ -30,13 +31,17 @@ bool walk_back(const StoredChain& stored, std::vector<ChainKey>& keys) {
 }  // namespace
 
 void LearnedChains::stored(const StoredChain& stored) {
-  if (stored.session_id.empty() || stored.keys.empty()) {
+  if (stored.keys.empty() || under_way_.load(std::memory_order_relaxed) == 0) {
     return;
+  }
+  if (stored.session_id.empty()) {
+    return stored_unnamed(stored);
   }
   const std::uint64_t session =
       XXH3_64bits(stored.session_id.data(), stored.session_id.size()) ^
       ((std::uint64_t{to_index(stored.replica)} + 1) * 0x9e3779b97f4a7c15ULL);
   std::unique_lock lock(mutex_);
+  unnamed_.heard(stored.replica, true);
   const auto request_of = [&]() -> Request* {
     const auto place = by_session(session);
     Request* const request = place ? &requests_[*place] : nullptr;
@@ -224,21 +229,67 @@ void LearnedChains::replied(Ticket ticket, std::string_view text) {
   }
 }
 
-void LearnedChains::learn(const Prompt& prompt, std::span<const ChainKey> chain,
-                          std::uint32_t prompt_tokens) {
-  if (prompt.marks.empty() || prompt.block_size == 0) {
+bool LearnedChains::tokenized(Ticket ticket, std::span<const ChainKey> chain,
+                              std::uint32_t prompt_tokens) {
+  const std::lock_guard lock(mutex_);
+  Request* const request = find(ticket);
+  if (request == nullptr || request->ambiguous || request->marks.empty() || request->committed) {
+    return false;
+  }
+  request->prompt_tokens = prompt_tokens;
+  request->prefill_blocks = static_cast<std::uint32_t>(chain.size());
+  request->chain.assign(chain.begin(), chain.end());
+  ++counts_.tokenized;
+  enter(*request);
+  follow(*request);
+  return true;
+}
+
+/// A block that an engine has stored for somebody: whose it is shows where it is.
+void LearnedChains::stored_unnamed(const StoredChain& stored) {
+  const std::lock_guard lock(mutex_);
+  unnamed_.heard(stored.replica, false);
+  if (stored.keys.size() != 1) {
+    return;  // a step of prefill
+  }
+  unnamed_.stored(stored.replica, stored.parent, stored.keys.front());
+  const auto watcher = unnamed_.watcher(stored.replica, stored.parent);
+  if (Request* const request = watcher ? find(Ticket{*watcher}) : nullptr; request != nullptr) {
+    follow(*request);
+  }
+}
+
+/// Takes up what has been stored behind the request's chain.
+void LearnedChains::follow(Request& request) {
+  if (request.chain.empty()) {
     return;
   }
-  const std::lock_guard lock(mutex_);
-  Request request;
-  request.model = prompt.model;
-  request.kind = prompt.kind;
-  request.block_size = prompt.block_size;
-  request.prompt_tokens = prompt_tokens;
-  request.prefill_blocks = static_cast<std::uint32_t>(chain.size());
-  request.marks.assign(prompt.marks.begin(), prompt.marks.end());
-  request.chain.assign(chain.begin(), chain.end());
-  enter(request);
+  unwatch(request);
+  request.decoding = true;
+  const std::size_t before = request.chain.size();
+  while (request.owns_node && request.one_reply &&
+         !unnamed_.is_watched(request.replica, request.chain.back())) {
+    const auto next = unnamed_.after(request.replica, request.chain.back(), request.begun);
+    if (!next) {
+      break;
+    }
+    request.chain.push_back(*next);
+  }
+  watch(request);
+  if (request.chain.size() > before) {
+    refresh(request);
+  }
+}
+
+void LearnedChains::watch(Request& request) {
+  request.watches = true;
+  unnamed_.watch(request.replica, request.chain.back(), std::to_underlying(ticket_of(request)));
+}
+
+void LearnedChains::unwatch(Request& request) {
+  if (std::exchange(request.watches, false)) {
+    unnamed_.unwatch(request.replica, request.chain.back(), std::to_underlying(ticket_of(request)));
+  }
 }
 
 }  // namespace rolter::kvcache

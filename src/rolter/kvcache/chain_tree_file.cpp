@@ -44,9 +44,34 @@ struct Header {
   std::uint32_t kind;
 };
 static_assert(sizeof(Header) == 56);
+constexpr std::size_t kSavedMarkBytes = 16;  // digest, offset, tokens
 
 std::uint64_t name_of(ChainTree::NodeIndex node, std::uint32_t generation) {
   return node == ChainTree::kRoot ? 0 : std::uint64_t{generation} << 32 | node;
+}
+
+struct Saved {
+  Header header;
+  std::string_view content;
+};
+
+/// Appends the prompts of a piece. False when it is cut off.
+bool read_piece(std::string_view bytes, std::vector<Saved>& saved) {
+  while (!bytes.empty()) {
+    Saved next{};
+    if (!take(bytes, next.header)) {
+      return false;
+    }
+    const std::size_t size = std::size_t{next.header.marks} * kSavedMarkBytes +
+                             std::size_t{next.header.keys} * sizeof(ChainKey);
+    if (bytes.size() < size) {
+      return false;
+    }
+    next.content = bytes.substr(0, size);
+    bytes.remove_prefix(size);
+    saved.push_back(next);
+  }
+  return true;
 }
 
 }  // namespace
@@ -73,6 +98,7 @@ bool ChainTreeFile::save(const ChainTree& tree, ChainTree::NodeIndex& cursor,
                     .end_mark = node.end_mark,
                     .reply_from = node.reply_from,
                     .kind = std::to_underlying(node.kind)});
+    static_assert(sizeof(ChainTree::Mark) == kSavedMarkBytes);
     for (const ChainTree::Mark& mark : node.marks) {
       put(out, mark);
     }
@@ -83,25 +109,10 @@ bool ChainTreeFile::save(const ChainTree& tree, ChainTree::NodeIndex& cursor,
   return false;
 }
 
-bool ChainTreeFile::load(std::string_view bytes, ChainTree& tree) {
-  struct Saved {
-    Header header;
-    std::string_view content;
-  };
+bool ChainTreeFile::load(std::span<const std::string_view> pieces, ChainTree& tree) {
   std::vector<Saved> waiting;
-  bool whole = true;
-  while (!bytes.empty() && whole) {
-    Saved saved{};
-    whole = take(bytes, saved.header);
-    const std::size_t size = std::size_t{saved.header.marks} * sizeof(ChainTree::Mark) +
-                             std::size_t{saved.header.keys} * sizeof(ChainKey);
-    whole = whole && bytes.size() >= size;
-    if (whole) {
-      saved.content = bytes.substr(0, size);
-      bytes.remove_prefix(size);
-      waiting.push_back(saved);
-    }
-  }
+  const bool whole = std::ranges::all_of(
+      pieces, [&waiting](std::string_view piece) { return read_piece(piece, waiting); });
   // Parents first; a prompt may lie anywhere.
   absl::flat_hash_map<std::uint64_t, std::vector<std::size_t>> children;
   for (std::size_t i = 0; i < waiting.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,9 @@ class ChainTreeFile {
   static bool save(const ChainTree& tree, ChainTree::NodeIndex& cursor, std::size_t most_bytes,
                    std::string& out);
 
-  /// Adds what was saved to a tree without prompts. False when the bytes are not whole; what came
-  /// before is kept.
-  static bool load(std::string_view bytes, ChainTree& tree);
+  /// Adds what was saved, in one piece or in those of several calls, to a tree without prompts.
+  /// False when a piece is not whole; what came before is kept.
+  static bool load(std::span<const std::string_view> pieces, ChainTree& tree);
 };
 
 }  // namespace rolter::kvcache

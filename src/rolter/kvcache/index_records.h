@@ -16,6 +16,7 @@ enum class RecordTag : std::uint32_t {
   kEnd = 0x20444e45,      // "END ": the file is whole
   kTree = 0x45455254,     // "TREE": one prefix tree and its replicas
   kPrompts = 0x544d5250,  // "PRMT": some of the prompts of the last tree
+  kChains = 0x534e4843,   // "CHNS": some learned chains
 };
 
 /// An index file: a magic word, the version of the format, then records, each with its length and

@@ -15,6 +15,9 @@ namespace {
 // What a byte of text is taken for where nothing is known: English has 4 to a token.
 constexpr double kTokensPerByte = 0.25;
 
+// Blocks of a prompt, as far as they can be counted, that are not known.
+constexpr std::uint32_t kWorthTokenizing = 1;
+
 std::uint64_t session_key(std::uint64_t id, ReplicaSlot replica) {
   return id ^ ((std::uint64_t{to_index(replica)} + 1) * 0x9e3779b97f4a7c15ULL);
 }
@@ -122,24 +125,41 @@ LearnedChains::Begun LearnedChains::begin(const Departure& departure, TimePoint 
   }
   begun.ticket = open(session);
   Request& request = *find(begun.ticket);
+  request.replica = departure.replica;
+  request.begun = unnamed_.clock();
+  unnamed_.sent(departure.replica);
   request.tag = std::to_underlying(begun.tag);
   request.model = prompt.model;
   request.predicted_tokens = departure.predicted_tokens;
   if (departure.may_learn && !prompt.marks.empty() && prompt.block_size > 0) {
-    request.kind = prompt.kind;
-    request.block_size = prompt.block_size;
     request.one_reply = departure.one_reply;
-    request.marks.assign(prompt.marks.begin(), prompt.marks.end());
-    marks_under_way_ += request.marks.size();
-    const bool counts_replies = trusts_.of(prompt.model).trusts_replies();
-    const std::uint32_t tokens = tree_.tokens_at(
-        place, counts_replies ? ChainTree::Replies::kCounted : ChainTree::Replies::kIgnored);
-    request.expected_blocks = tokens / prompt.block_size;
-    request.expected_tokens =
-        estimate(tokens, place.passed == 0 ? nullptr : &prompt.marks[place.passed - 1],
-                 prompt.marks.back().offset);
+    begun.wants_tokens = prepare(request, prompt, place);
   }
   return begun;
+}
+
+/// For what it may teach. Returns whether only a tokenizer can.
+bool LearnedChains::prepare(Request& request, const Prompt& prompt, const ChainTree::Place& place) {
+  request.kind = prompt.kind;
+  request.block_size = prompt.block_size;
+  request.marks.assign(prompt.marks.begin(), prompt.marks.end());
+  marks_under_way_ += request.marks.size();
+  const bool counts_replies = trusts_.of(prompt.model).trusts_replies();
+  const std::uint32_t tokens = tree_.tokens_at(
+      place, counts_replies ? ChainTree::Replies::kCounted : ChainTree::Replies::kIgnored);
+  request.expected_blocks = tokens / prompt.block_size;
+  request.expected_tokens =
+      estimate(tokens, place.passed == 0 ? nullptr : &prompt.marks[place.passed - 1],
+               prompt.marks.back().offset);
+  if (!unnamed_.never_names(request.replica)) {
+    return false;
+  }
+  if (place.passed == request.marks.size()) {
+    // Nothing to learn, but its reply is not that of the same prompt's other request.
+    tree_.chain_of(place.node, tree_.prompt_blocks(place.node), request.chain);
+    follow(request);
+  }
+  return request.expected_tokens >= tokens + kWorthTokenizing * prompt.block_size;
 }
 
 LearnedChains::Ticket LearnedChains::open(std::uint64_t session) {
@@ -154,6 +174,7 @@ LearnedChains::Ticket LearnedChains::open(std::uint64_t session) {
   ++request.generation;
   request.session = session;
   by_session_.insert_or_assign(session, place);
+  under_way_.fetch_add(1, std::memory_order_relaxed);
   return ticket_of(place);
 }
 
@@ -186,6 +207,9 @@ void LearnedChains::close(Ticket ticket) {
       last != by_session_.end() && last->second == place) {
     by_session_.erase(last);
   }
+  unwatch(*request);
+  unnamed_.gone(request->replica);
+  under_way_.fetch_sub(1, std::memory_order_relaxed);
   marks_under_way_ -= request->marks.size();
   const std::uint32_t generation = request->generation;
   *request = {};
@@ -230,9 +254,9 @@ bool LearnedChains::save(ChainTree::NodeIndex& cursor, std::string& out) const {
   return ChainTreeFile::save(tree_, cursor, kAtOnce, out);
 }
 
-bool LearnedChains::load(std::string_view bytes) {
+bool LearnedChains::load(std::span<const std::string_view> pieces) {
   const std::lock_guard lock(mutex_);
-  return ChainTreeFile::load(bytes, tree_);
+  return ChainTreeFile::load(pieces, tree_);
 }
 
 LearnedChains::Stats LearnedChains::stats() const {

@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "rolter/kvcache/session_tag.h"
 #include "rolter/kvcache/short_mutex.h"
 #include "rolter/kvcache/stream_blocks.h"
+#include "rolter/kvcache/unnamed_stores.h"
 
 namespace rolter::kvcache {
 
@@ -33,7 +35,8 @@ namespace rolter::kvcache {
 /// that the request causes, and with the parent links these give the whole chain of the prompt and
 /// of its reply. Chains are the same on all replicas of a model, as our keys are made from token
 /// ids. The next prompt that begins as a known one begins with the same blocks, and the block index
-/// says who holds them. docs/design/learned-chains.md has the rules.
+/// says who holds them. Of engines that name no session a tokenizer teaches the prompts, and what
+/// they store behind them the replies. docs/design/learned-chains.md has the rules.
 ///
 /// Any thread may call anything; calls hold a lock for a microsecond per 4 KB of prompt. Nothing
 /// waits for an answer or an event.
@@ -81,6 +84,8 @@ class LearnedChains {
   struct Begun {
     Ticket ticket = Ticket::kNone;
     SessionTag tag = SessionTag::kNone;  // to be sent with it; kNone when it has an id already
+    bool wants_tokens =
+        false;  // its engine names no session, so that only a tokenizer can teach it
   };
   /// Chooses its tag: that of the conversation it goes on with unless another request under it is
   /// at the replica, else a new one. A caller's own id teaches while it is the only request under
@@ -102,20 +107,22 @@ class LearnedChains {
   /// From the index, on its writer's thread.
   void stored(const StoredChain& chain);
 
-  /// A prompt and its chain from a tokenizer.
-  void learn(const Prompt& prompt, std::span<const ChainKey> chain, std::uint32_t prompt_tokens);
+  /// The chain of a request's prompt, from a tokenizer. Returns whether it came in time and taught
+  /// anything.
+  bool tokenized(Ticket ticket, std::span<const ChainKey> chain, std::uint32_t prompt_tokens);
 
   /// Appends some of what has been learned, as ChainTreeFile has it: some milliseconds under the
   /// lock. Returns whether there is more.
   bool save(ChainTree::NodeIndex& cursor, std::string& out) const;
-  /// Takes up what an earlier process had learned, before anything else is. False when the bytes
-  /// are not whole.
-  bool load(std::string_view bytes);
+  /// Takes up what an earlier process had learned, in the pieces of its save(), before anything
+  /// else is. False when one of them is not whole.
+  bool load(std::span<const std::string_view> pieces);
 
   struct Stats {
     ChainTree::Stats tree;
     std::size_t under_way = 0;
     std::uint64_t learned = 0;    // chains of requests
+    std::uint64_t tokenized = 0;  // of these, by a tokenizer
     std::uint64_t ambiguous = 0;  // requests that shared a session id with another one
     std::uint64_t unlinked = 0;   // events whose parents are not known
     std::uint64_t refused = 0;    // requests over kMostUnderWay or without room for their marks
@@ -133,7 +140,10 @@ class LearnedChains {
     bool owns_node = false;  // it made its node
     bool committed = false;  // its prompt is in the tree
     bool hybrid = false;
-    bool decoding = false;    // what is stored from now on is the reply
+    bool decoding = false;  // what is stored from now on is the reply
+    bool watches = false;   // the end of its chain, for what an engine stores without a name
+    ReplicaSlot replica{};
+    std::uint64_t begun = 0;  // by the clock of what is stored without a name
     std::uint32_t users = 1;  // of the id
     StreamId stream{};        // that told of its blocks
     std::uint64_t session = 0;
@@ -157,6 +167,7 @@ class LearnedChains {
   };
 
   [[nodiscard]] std::uint64_t choose_tag(const ChainTree::Place& place, ReplicaSlot replica);
+  [[nodiscard]] bool prepare(Request& request, const Prompt& prompt, const ChainTree::Place& place);
   [[nodiscard]] Request* find(Ticket ticket);
   [[nodiscard]] Ticket ticket_of(std::uint32_t place) const;
   [[nodiscard]] Ticket open(std::uint64_t session);
@@ -170,11 +181,20 @@ class LearnedChains {
   void refresh(Request& request);
   void set_prompt_end(Request& request);
   void attach_reply(Request& request);
+  void stored_unnamed(const StoredChain& stored);
+  void follow(Request& request);
+  void watch(Request& request);
+  void unwatch(Request& request);
+  [[nodiscard]] Ticket ticket_of(const Request& request) const {
+    return ticket_of(static_cast<std::uint32_t>(&request - requests_.data()));
+  }
 
   mutable ShortMutex mutex_;
   ChainTree tree_;
   ChainTrusts trusts_;
+  UnnamedStores unnamed_;
   std::vector<Request> requests_;
+  std::atomic<std::uint32_t> under_way_{0};  // of them, for whoever has no lock
   std::vector<std::uint32_t> free_;
   absl::flat_hash_map<std::uint64_t, std::uint32_t> by_session_;  // of the one last under it
   std::deque<Ending> endings_;

@@ -150,6 +150,7 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     facts_.sent = true;
     Result<void> headed = co_await now.connection->read_head(client_.head().method == "HEAD");
     if (headed) {
+      have_tokenized(now);
       co_return std::expected<void, Failure>{};
     }
     now.record = {};

@@ -94,6 +94,7 @@ class Forwarding {
   [[nodiscard]] http::Task<std::expected<void, Failure>> dial(Try& now);
   [[nodiscard]] http::Eventual<Result<void>> send(Try& now);
   void remember(Try& now);
+  void have_tokenized(const Try& now);
   void remember_reply(Try& now, std::string_view text);
   [[nodiscard]] std::optional<balance::PromptUsage> usage_for_memory() const;
   [[nodiscard]] bool is_still_served(const Try& now) const;

@@ -52,6 +52,31 @@ void Forwarding::remember(Try& now) {
   now.record = route_.strategy->record(in, chosen);
 }
 
+/// The engine has begun to answer: what it is asked for by the way does not delay this request.
+void Forwarding::have_tokenized(const Try& now) {
+  const auto& wanted = now.record.tokens_wanted();
+  const openai::Endpoint endpoint = request_.endpoint();
+  if (!wanted || !state_.config.routes[route_.index].tokenize_learn ||
+      (endpoint != openai::Endpoint::kChatCompletions &&
+       endpoint != openai::Endpoint::kCompletions)) {
+    return;
+  }
+  const openai::RequestView& view = request_.view();
+  const std::string& model = targets().targets[now.target].model;
+  std::string body;
+  for (const std::string_view piece :
+       openai::splice_model(request_.body(), view, model, spliced_model_).pieces) {
+    body += piece;
+  }
+  loop_.shared.unlearned.offer({.route = route_.model,
+                                .model = model,
+                                .body = std::move(body),
+                                .cache_salt = std::string(view.cache_salt),
+                                .by_adapter = wanted->by_adapter,
+                                .block_size = wanted->block_size,
+                                .ticket = wanted->ticket});
+}
+
 void Forwarding::note_prompt_blocks() {
   if (state_.config.log.blocks && facts_.prompt_blocks.empty()) {
     const openai::Prompt& prompt = request_.view().prompt;

@@ -19,6 +19,7 @@
 #include "rolter/proxy/gateway_state.h"
 #include "rolter/proxy/recorder.h"
 #include "rolter/proxy/stored_answers.h"
+#include "rolter/proxy/unlearned_prompts.h"
 
 namespace rolter::proxy {
 
@@ -46,6 +47,7 @@ struct SharedState {
   std::atomic<bool> ready{false};
   std::atomic<std::size_t> open_connections{0};
   http::BufferBudget request_buffers;
+  UnlearnedPrompts unlearned;
 };
 
 /// What the requests on one loop share. One thread.

@@ -4,16 +4,10 @@
 #include <vector>
 
 #include "rolter/base/random.h"
+#include "rolter/runtime/http_sources.h"
 
 namespace rolter::runtime {
 namespace {
-
-feeds::HttpSource source_of(const proxy::Provider& provider) {
-  return {.addresses = provider.addresses,
-          .egress = provider.egress,
-          .fields = provider.host_field + provider.own_fields,
-          .tls = provider.tls};
-}
 
 /// The provider's key goes to its LMCache server only when both are the same host.
 feeds::HttpSource lmcache_source(const proxy::Provider& provider,
@@ -78,9 +72,9 @@ void ControlFeeds::watch(const proxy::GatewayState& state, std::function<void()>
     const auto& replica = state.cluster->replicas[i];
     series_[provider.name] = state.metrics->providers[i];
     probed.push_back(
-        {.replica = replica, .source = source_of(provider), .base_path = provider.base_path});
+        {.replica = replica, .source = replica_source(provider), .base_path = provider.base_path});
     scraped.push_back(
-        {.replica = replica, .source = source_of(provider), .base_path = provider.base_path});
+        {.replica = replica, .source = replica_source(provider), .base_path = provider.base_path});
     if (provider.lmcache) {
       servers.push_back({.replica = replica,
                          .source = lmcache_source(provider, config.providers[i]),

@@ -22,6 +22,7 @@
 #include "rolter/runtime/logs.h"
 #include "rolter/runtime/loop_thread.h"
 #include "rolter/runtime/system_clock.h"
+#include "rolter/runtime/tokenizing.h"
 #include "rolter/telemetry/metrics_registry.h"
 
 namespace rolter::runtime {
@@ -99,6 +100,7 @@ class Gateway {
   CacheLosses losses_;
   ControlFeeds feeds_;
   KvEvents kv_events_;
+  Tokenizing tokenizing_;
   IndexStore index_store_;
   admin::Reload reload_;
   std::unique_ptr<admin::AdminServer> admin_;

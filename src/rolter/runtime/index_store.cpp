@@ -148,29 +148,40 @@ void IndexStore::load() {
     log_.info("no index at {} yet: it starts empty", path);
     return;
   }
-  auto records = file.fault() == 0
-                     ? kvcache::read_index_file(file.bytes())
-                     : Result<std::vector<kvcache::IndexRecord>>(
-                           fail(ErrorKind::kUnavailable, std::string(std::strerror(file.fault()))));
-  Result<kvcache::LoadedTrees> loaded;
-  if (records) {
-    const auto known = [&state](const kvcache::SavedReplica& replica, double started_at) {
-      for (const auto& one : state->cluster->replicas) {
-        if (one->slot() == replica.slot) {
-          one->has_run_since(started_at);
-        }
-      }
-    };
-    loaded = kvcache::load_trees(*records, trees_, replicas_of(*state), known);
-  } else {
-    loaded = std::unexpected(std::move(records.error()));
-  }
+  const auto records =
+      file.fault() == 0 ? kvcache::read_index_file(file.bytes())
+                        : Result<std::vector<kvcache::IndexRecord>>(fail(
+                              ErrorKind::kUnavailable, std::string(std::strerror(file.fault()))));
+  const auto loaded = records ? take_up(*state, *records)
+                              : Result<kvcache::LoadedTrees>(std::unexpected(records.error()));
   if (!loaded) {
     log_.warn("the index at {} is not used, and it starts empty: {}", path, loaded.error().message);
     return;
   }
-  log_.info("the index at {} has {} prompts; {} are of replicas that are gone", path,
-            loaded->prompts + loaded->strange, loaded->strange);
+  log_.info("the index at {} has {} prompts; {} are of replicas that are gone; {} chains", path,
+            loaded->prompts + loaded->strange, loaded->strange, chains_.stats().tree.prompts);
+}
+
+Result<kvcache::LoadedTrees> IndexStore::take_up(const proxy::GatewayState& state,
+                                                 const std::vector<kvcache::IndexRecord>& records) {
+  const auto known = [&state](const kvcache::SavedReplica& replica, double started_at) {
+    for (const auto& one : state.cluster->replicas) {
+      if (one->slot() == replica.slot) {
+        one->has_run_since(started_at);
+      }
+    }
+  };
+  auto loaded = kvcache::load_trees(records, trees_, replicas_of(state), known);
+  std::vector<std::string_view> chains;
+  for (const kvcache::IndexRecord& record : records) {
+    if (record.tag == kvcache::RecordTag::kChains) {
+      chains.push_back(record.payload);
+    }
+  }
+  if (loaded && !chains_.load(chains)) {
+    return fail(ErrorKind::kInvalidInput, "a record of learned chains is cut off");
+  }
+  return loaded;
 }
 
 void IndexStore::start() {
@@ -236,12 +247,21 @@ Result<std::size_t> IndexStore::write(const std::string& path,
     done = file.add(kvcache::index_file_head());
   }
   std::uint64_t records = 0;
+  const auto add = [&](kvcache::RecordTag tag, std::string_view payload) {
+    done = file.add(kvcache::index_record(tag, payload));
+    records += 1;
+    return done.has_value();
+  };
   if (done) {
-    kvcache::save_trees(trees_, replicas, [&](kvcache::RecordTag tag, std::string_view payload) {
-      done = file.add(kvcache::index_record(tag, payload));
-      records += 1;
-      return done.has_value();
-    });
+    kvcache::save_trees(trees_, replicas, add);
+  }
+  std::string piece;
+  bool more = true;
+  for (kvcache::ChainTree::NodeIndex cursor = 0; more && done; piece.clear()) {
+    more = chains_.save(cursor, piece);
+    if (!piece.empty()) {
+      add(kvcache::RecordTag::kChains, piece);
+    }
   }
   if (done) {
     done = file.add(kvcache::index_file_end(records));

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/fakes/faulty_replica.h"
 #include "tests/integration/balance/precise_fleet.h"
@@ -41,7 +43,11 @@ class LearnedChainsEndToEndTest : public PreciseFleetTest {
     [[nodiscard]] double equal_share() const { return static_cast<double>(equal) / requests; }
   };
 
-  LearnedChainsEndToEndTest() { with_ids_ = false; }
+  LearnedChainsEndToEndTest() : LearnedChainsEndToEndTest(simulator::EngineOptions()) {}
+  explicit LearnedChainsEndToEndTest(simulator::EngineOptions alike)
+      : PreciseFleetTest(std::move(alike)) {
+    with_ids_ = false;
+  }
 
   /// Half of the streams say nothing of their usage: they teach, and cannot be compared.
   Score converse(int requests) {
@@ -92,11 +98,7 @@ TEST_F(LearnedChainsEndToEndTest, plain_text_is_predicted_as_token_ids_are) {
       << "nothing had to leave a cache";
   EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_models"})"), 0.0);
 
-  restart_engine(1);
-  await([this] {
-    return metric(R"(rolter_kv_incidents_total{target="engine-1",kind="restart"})") == 1 &&
-           state_of(1) == 3 && replica(1).eligible(now());
-  });
+  restart_busiest_engine();
   const Score after = converse(150);
   EXPECT_LE(after.high, 1) << after.misses;
   expect_right(after);
@@ -108,6 +110,75 @@ TEST_F(LearnedChainsEndToEndTest, plain_text_is_predicted_as_token_ids_are) {
   (void)converse(100);
   expect_right(converse(200));
   expect_no_load();
+}
+
+TEST_F(LearnedChainsEndToEndTest, what_was_learned_outlives_the_gateway) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
+                                     fmt::format("rolter-chains-{}", addresses_[0].port);
+  save_path_ = file.string();
+  start_gateway();
+  await_live();
+  (void)converse(200);
+  gateway_.reset();
+  start_gateway();
+  await_live();
+  count_from_here();
+  EXPECT_GT(metric(R"(rolter_learned_chains{kind="prompts"})"), 50.0);
+  const Score score = converse(200);
+  expect_right(score);
+  EXPECT_GT(score.cached_tokens, 20'000U) << "hardly anything was found in a cache";
+  gateway_.reset();
+  std::filesystem::remove(file);
+}
+
+/// Engines whose events name no session, as those of vLLM 0.20.
+class UnnamedEventsTest : public LearnedChainsEndToEndTest {
+ protected:
+  UnnamedEventsTest() : LearnedChainsEndToEndTest(old_engine()) {}
+
+  static simulator::EngineOptions old_engine() {
+    simulator::EngineOptions options;
+    options.kv_events.encoding = simulator::EventEncoding::kArray;
+    return options;
+  }
+  [[nodiscard]] double learned(std::string_view kind) const {
+    return metric(fmt::format(R"(rolter_learned_chain_events_total{{kind="{}"}})", kind));
+  }
+};
+
+TEST_F(UnnamedEventsTest, the_engines_are_asked_for_tokens) {
+  tokenize_per_second_ = 10'000;
+  start_gateway();
+  await_live();
+  (void)converse(150);
+  const Score score = converse(300);
+  EXPECT_GE(score.near_share(), 0.95) << score.misses;
+  EXPECT_GT(score.cached_tokens, 30'000U) << "hardly anything was found in a cache";
+  EXPECT_GT(learned("tokenized"), 100.0);
+  EXPECT_EQ(learned("not_tokenized"), 0.0);
+  EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_models"})"), 0.0);
+  expect_no_load();
+}
+
+TEST_F(UnnamedEventsTest, they_are_asked_no_more_often_than_allowed) {
+  tokenize_per_second_ = 5;
+  const TimePoint before = now();
+  start_gateway();
+  await_live();
+  (void)converse(150);
+  const std::chrono::duration<double> passed = now() - before;
+  EXPECT_GE(learned("tokenized"), 1.0);
+  EXPECT_LE(learned("tokenized"), 1.0 + passed.count() * 5.0);
+  expect_no_load();
+}
+
+TEST_F(UnnamedEventsTest, tokenize_off_leaves_them_alone) {
+  route_.tokenize_learn = false;
+  start_gateway();
+  await_live();
+  (void)converse(100);
+  EXPECT_EQ(learned("tokenized"), 0.0);
+  EXPECT_EQ(learned("not_tokenized"), 0.0);
 }
 
 /// What a replica whose events are configured is sent.

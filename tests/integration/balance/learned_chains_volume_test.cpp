@@ -11,6 +11,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -110,6 +111,9 @@ class Talks {
     return talk;
   }
   std::string reply() { return words(2 + random_() % 30); }
+  std::string reasoned_reply() {
+    return "<think>" + words(2 + random_() % 30) + "</think>" + reply();
+  }
   void answered(const std::string& reply) {
     if (random_() % 10 != 0) {
       talks_[current_].push_back({"assistant", reply});
@@ -144,11 +148,25 @@ std::string text_of(const std::vector<simulator::Turn>& talk) {
   return text;
 }
 
+/// As templates of reasoning models have it: of earlier turns only what was answered.
+std::vector<simulator::Turn> without_reasoning(std::vector<simulator::Turn> talk) {
+  constexpr std::string_view kEnd = "</think>";
+  for (simulator::Turn& turn : talk) {
+    if (const std::size_t end = turn.text.find(kEnd); end != std::string::npos) {
+      turn.text.erase(0, end + kEnd.size());
+    }
+  }
+  return talk;
+}
+
 /// What became of requests over engines of their own.
 struct Outcome {
   int compared = 0;
   int equal = 0;
-  int near = 0;  // within a block
+  int near = 0;         // within a block
+  int high = 0;         // more than a block too many
+  int distrusting = 0;  // requests at a time of distrust
+  bool distrusts_at_the_end = false;
   std::size_t found_tokens = 0;
   std::size_t most_bytes = 0;  // of what was learned
   std::uint64_t forgotten = 0;
@@ -158,15 +176,23 @@ struct Outcome {
     ++compared;
     equal += apart == 0 ? 1 : 0;
     near += apart <= static_cast<long>(kTokensPerBlock) ? 1 : 0;
+    high += predicted > found + kTokensPerBlock ? 1 : 0;
   }
 };
 
 enum class Ids : std::uint8_t { kNone, kInHeader };
 
+struct Workload {
+  int requests = 0;
+  Ids ids = Ids::kNone;
+  bool reasons = false;  // replies do
+  std::function<bool(int request)> drops_reasoning = [](int) { return false; };
+};
+
 using MakeStrategy =
     std::function<std::unique_ptr<Strategy>(std::shared_ptr<kvcache::Residency> residency)>;
 
-Outcome run(int requests, Ids ids, const MakeStrategy& make) {
+Outcome run(const Workload& workload, const MakeStrategy& make) {
   const auto residency = std::make_shared<kvcache::Residency>();
   residency->learned.set_max_bytes(kMostBytes);
   std::deque<Engine> engines;
@@ -179,20 +205,22 @@ Outcome run(int requests, Ids ids, const MakeStrategy& make) {
   Rng rng(1);
   Talks talks;
   Outcome outcome;
-  for (int i = 0; i < requests; ++i) {
+  for (int i = 0; i < workload.requests; ++i) {
     const std::vector<simulator::Turn>& talk = talks.next();
     const std::string text = text_of(talk);
-    const auto tokens = simulator::render_chat(talk, "", simulator::GenerationPrompt::kYes);
+    const auto tokens =
+        simulator::render_chat(workload.drops_reasoning(i) ? without_reasoning(talk) : talk, "",
+                               simulator::GenerationPrompt::kYes);
     PickInput in;
     in.eligible = candidates;
     in.prompt = {.root = 1, .text = text, .is_chat = true};
-    in.token_ids = ids == Ids::kInHeader ? std::span<const TokenId>(tokens) : in.token_ids;
+    in.token_ids = workload.ids == Ids::kInHeader ? std::span<const TokenId>(tokens) : in.token_ids;
     in.now = TimePoint{} + std::chrono::milliseconds(50) * i;
     const Decision decision = strategy->pick(in, rng, nullptr);
     in.cached_tokens = decision.cached_tokens;
     Record record = strategy->record(in, candidates[decision.target]);
     const kvcache::TagText session(record.session());
-    const std::string reply = talks.reply();
+    const std::string reply = workload.reasons ? talks.reasoned_reply() : talks.reply();
     const std::size_t found =
         engines[decision.target].serve(tokens, simulator::tokenize(reply), session.view());
     record.keep(in.now);
@@ -204,6 +232,8 @@ Outcome run(int requests, Ids ids, const MakeStrategy& make) {
     talks.answered(reply);
     outcome.found_tokens += found;
     outcome.most_bytes = std::max(outcome.most_bytes, residency->learned.stats().tree.bytes);
+    outcome.distrusts_at_the_end = residency->learned.stats().distrusted > 0;
+    outcome.distrusting += outcome.distrusts_at_the_end ? 1 : 0;
     if (i >= 100) {
       outcome.compare(decision.cached_tokens.value_or(0), found);
     }
@@ -220,7 +250,7 @@ std::unique_ptr<Strategy> make_precise(std::shared_ptr<kvcache::Residency> resid
 }
 
 TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_memory) {
-  const Outcome outcome = run(100'000, Ids::kNone, [](auto residency) {
+  const Outcome outcome = run({.requests = 100'000}, [](auto residency) {
     return make_precise(std::move(residency), Learning::kOn);
   });
   EXPECT_GE(static_cast<double>(outcome.near) / outcome.compared, 0.99);
@@ -233,16 +263,43 @@ TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_m
 
 TEST(LearnedChainsVolume, caches_serve_as_much_as_with_token_ids) {
   constexpr int kRequests = 20'000;
-  const Outcome learned = run(kRequests, Ids::kNone, [](auto residency) {
+  const Outcome learned = run({.requests = kRequests}, [](auto residency) {
     return make_precise(std::move(residency), Learning::kOn);
   });
-  const Outcome by_ids = run(kRequests, Ids::kInHeader, [](auto residency) {
+  const Outcome by_ids = run({.requests = kRequests, .ids = Ids::kInHeader}, [](auto residency) {
     return make_precise(std::move(residency), Learning::kOff);
   });
   EXPECT_GE(static_cast<double>(learned.found_tokens),
             0.98 * static_cast<double>(by_ids.found_tokens));
   RecordProperty("learned", std::to_string(learned.found_tokens));
   RecordProperty("by_ids", std::to_string(by_ids.found_tokens));
+}
+
+TEST(LearnedChainsVolume, a_template_that_drops_earlier_reasoning_makes_no_false_pins) {
+  const Outcome outcome =
+      run({.requests = 20'000, .reasons = true, .drops_reasoning = [](int) { return true; }},
+          [](auto residency) { return make_precise(std::move(residency), Learning::kOn); });
+  EXPECT_GE(static_cast<double>(outcome.near) / outcome.compared, 0.95);
+  EXPECT_LE(static_cast<double>(outcome.high) / outcome.compared, 0.01);
+  EXPECT_EQ(outcome.distrusting, 0) << "it is right without";
+  RecordProperty("near", outcome.near);
+  RecordProperty("high", outcome.high);
+}
+
+TEST(LearnedChainsVolume, a_template_that_changes_is_distrusted_until_it_is_learned) {
+  constexpr int kPhase = 3'000;
+  const Outcome outcome =
+      run({.requests = 3 * kPhase,
+           .reasons = true,
+           .drops_reasoning = [](int i) { return i / kPhase == 1; }},
+          [](auto residency) { return make_precise(std::move(residency), Learning::kOn); });
+  EXPECT_GT(outcome.distrusting, 0);
+  EXPECT_LT(outcome.distrusting, kPhase / 2);
+  EXPECT_FALSE(outcome.distrusts_at_the_end);
+  EXPECT_LE(static_cast<double>(outcome.high) / outcome.compared, 0.02);
+  RecordProperty("near", outcome.near);
+  RecordProperty("high", outcome.high);
+  RecordProperty("distrusting", outcome.distrusting);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <future>
 #include <optional>
@@ -50,15 +49,7 @@ TEST_F(PreciseEndToEndTest, an_engine_that_restarts_is_known_to_be_empty) {
   start_gateway();
   await_live();
   expect_as_expected(send(traffic_, 150));
-  // Chance may have left one out: its restart would be none that anybody could see.
-  const auto busiest = std::ranges::max_element(stored_);
-  const auto one = static_cast<std::size_t>(busiest - stored_.begin());
-  restart_engine(one);
-  await([&] {
-    return metric(fmt::format(R"(rolter_kv_incidents_total{{target="{}",kind="restart"}})",
-                              name(one))) == 1 &&
-           state_of(one) == 3 && replica(one).eligible(now());
-  });
+  const std::size_t one = restart_busiest_engine();
   EXPECT_EQ(metric(fmt::format(R"(rolter_kv_blocks{{target="{}"}})", name(one))), 0.0);
   expect_as_expected(send(traffic_, 200));
   expect_no_load();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -110,8 +111,24 @@ class PreciseFleetTest : public GatewayTest {
     old.engine = &engines_.start(again);
   }
 
+  /// The one that has stored the most, until the gateway knows it: the restart of an engine that
+  /// chance has left out would be none that anybody could see. Returns its number.
+  std::size_t restart_busiest_engine() {
+    const auto busiest = std::ranges::max_element(stored_);
+    const auto one = static_cast<std::size_t>(busiest - stored_.begin());
+    restart_engine(one);
+    await([&] {
+      return metric(fmt::format(R"(rolter_kv_incidents_total{{target="{}",kind="restart"}})",
+                                name(one))) == 1 &&
+             state_of(one) == 3 && replica(one).eligible(now());
+    });
+    return one;
+  }
+
   void start_gateway() {
     config::Config config = base_config();
+    config.index.save_path = save_path_;
+    config.index.tokenize_per_second = tokenize_per_second_;
     config.server.loops = 2;
     config.admin.port = 0;
     config.admin.token = config::Secret("token");
@@ -229,7 +246,9 @@ class PreciseFleetTest : public GatewayTest {
 
   config::Route route_;                     // but for its name, strategy and targets
   simulator::EngineOptions engines_alike_;  // but for what each has of its own
-  bool with_ids_ = true;                    // whether requests bring token ids
+  std::uint32_t tokenize_per_second_ = 50;
+  std::string save_path_;  // "" = nothing is kept on file
+  bool with_ids_ = true;   // whether requests bring token ids
   fakes::EngineThread engines_;
   std::array<std::size_t, kEngines> stored_{};  // blocks, since the first engine of each place
   std::vector<Address> addresses_;

@@ -95,14 +95,113 @@ TEST_F(LearnedChainsTest, memory_is_bounded_and_the_oldest_talk_goes_first) {
   EXPECT_GT(residency_.learned.stats().tree.evicted, 500U);
 }
 
-TEST_F(LearnedChainsTest, a_tokenizer_teaches_without_events) {
-  const Talk talk{{kUser, words(1, 400)}};
-  const std::vector<TokenId> tokens = tokens_of(talk);
-  std::vector<ChainKey> chain;
-  chain_keys(tokens, kTokensPerBlock, {}, chain);
-  residency_.learned.learn(prompt(marks_of(talk)), chain,
-                           static_cast<std::uint32_t>(tokens.size()));
-  EXPECT_EQ(known(talk), 26U);
+/// An engine that names no session, and a tokenizer.
+class TokenizedChainsTest : public LearnedChainsTest {
+ protected:
+  std::vector<TokenId> with_reply(const Talk& talk, const std::string& reply) const {
+    std::vector<TokenId> tokens = tokens_of(talk);
+    for (std::size_t i = 0; i < reply.size(); i += 4) {
+      tokens.push_back(static_cast<TokenId>(std::hash<std::string>{}(reply.substr(i, 4)) | 256));
+    }
+    return tokens;
+  }
+  void store_unnamed(const Talk& talk, const std::string& reply, std::size_t first = 0) {
+    const std::vector<TokenId> all = with_reply(talk, reply);
+    const std::size_t prompt = tokens_of(talk).size() / kTokensPerBlock;
+    if (prompt > first) {
+      store(all, first, prompt, "");
+    }
+    for (std::size_t i = prompt; i < all.size() / kTokensPerBlock; ++i) {
+      store(all, i, i + 1, "");
+    }
+  }
+  bool tokenize(LearnedChains::Ticket ticket, const Talk& talk) {
+    const std::vector<TokenId> tokens = tokens_of(talk);
+    std::vector<ChainKey> chain;
+    chain_keys(tokens, kTokensPerBlock, {}, chain);
+    return residency_.learned.tokenized(ticket, chain, static_cast<std::uint32_t>(tokens.size()));
+  }
+  void end(LearnedChains::Ticket ticket, Talk& talk, const std::string& reply) {
+    residency_.learned.replied(ticket, std::string(1, kAssistant) + reply);
+    (void)residency_.learned.ended(ticket, now_);
+    now_ += std::chrono::seconds(1);
+    talk.push_back({kAssistant, reply});
+  }
+  /// The engine has been seen not to name sessions.
+  void prove() {
+    const auto begun = begin(marks_of({{kUser, "x"}}));
+    for (std::size_t i = 0; i < UnnamedStores::kProof; ++i) {
+      store_unnamed({{kUser, words(9'000 + i, 60)}}, "");
+    }
+    (void)residency_.learned.ended(begun.ticket, now_);
+  }
+};
+
+TEST_F(TokenizedChainsTest, tokens_are_wanted_where_an_engine_names_no_session) {
+  EXPECT_FALSE(begin(marks_of({{kUser, words(1, 400)}})).wants_tokens) << "nothing is known of it";
+  prove();
+  EXPECT_TRUE(begin(marks_of({{kUser, words(2, 400)}})).wants_tokens);
+  EXPECT_FALSE(begin(marks_of({{kUser, words(2, 400)}}), 1).wants_tokens) << "the other engine";
+  EXPECT_FALSE(begin(marks_of({{kUser, "hi"}})).wants_tokens) << "fills no block";
+  Talk named{{kUser, words(3, 100)}};
+  serve(named, "");
+  EXPECT_FALSE(begin(marks_of({{kUser, words(4, 400)}})).wants_tokens) << "it does name them";
+}
+
+TEST_F(TokenizedChainsTest, a_tokenizer_teaches_the_prompt_and_unnamed_blocks_the_reply) {
+  prove();
+  for (const bool tokenizer_is_late : {false, true}) {
+    Talk talk{{kUser, words(tokenizer_is_late ? 1 : 2, 400)}};
+    std::size_t cached = 0;  // blocks that the engine has of the talk
+    for (std::size_t turn = 0; turn < 6; ++turn) {
+      const auto begun = begin(marks_of(talk));
+      EXPECT_TRUE(begun.wants_tokens);
+      const std::string reply = words(100 + turn, 160);
+      if (tokenizer_is_late) {
+        store_unnamed(talk, reply, cached);
+      }
+      EXPECT_TRUE(tokenize(begun.ticket, talk));
+      if (!tokenizer_is_late) {
+        store_unnamed(talk, reply, cached);
+      }
+      const std::size_t all = with_reply(talk, reply).size() / kTokensPerBlock;
+      cached = all;
+      end(begun.ticket, talk, reply);
+      talk.push_back({kUser, words(200 + turn, 40)});
+      // Once replies have been seen to come back, they count as well.
+      EXPECT_GE(known(talk) + 1, turn < 2 ? 26 : all) << "turn " << turn;
+    }
+  }
+  EXPECT_EQ(residency_.learned.stats().tokenized, 12U);
+}
+
+TEST_F(TokenizedChainsTest, a_tokenizer_that_comes_too_late_or_twice_teaches_nothing) {
+  prove();
+  Talk talk{{kUser, words(1, 400)}};
+  const auto begun = begin(marks_of(talk));
+  EXPECT_TRUE(tokenize(begun.ticket, talk));
+  EXPECT_FALSE(tokenize(begun.ticket, talk));
+  const auto other = begin(marks_of({{kUser, words(2, 400)}}));
+  (void)residency_.learned.ended(other.ticket, now_);
+  now_ += LearnedChains::kAfterAnswer + std::chrono::seconds(1);
+  (void)begin(marks_of({{kUser, "x"}}));
+  EXPECT_FALSE(tokenize(other.ticket, {{kUser, words(2, 400)}}));
+}
+
+TEST_F(TokenizedChainsTest, of_two_equal_prompts_neither_takes_the_others_reply) {
+  prove();
+  Talk talk{{kUser, words(1, 400)}};
+  const auto marks = marks_of(talk);
+  const auto first = begin(marks, 0, "one");
+  const auto second = begin(marks, 0, "two");
+  EXPECT_TRUE(tokenize(first.ticket, talk));
+  EXPECT_TRUE(tokenize(second.ticket, talk));
+  store_unnamed(talk, words(7, 160), 26);
+  store_unnamed(talk, words(8, 160), 26);
+  Talk continued = talk;
+  end(first.ticket, continued, words(7, 160));
+  continued.push_back({kUser, words(9, 40)});
+  EXPECT_LE(known(continued), 26U);
 }
 
 TEST_F(LearnedChainsTest, what_was_saved_is_known_to_the_next_process) {
@@ -119,9 +218,10 @@ TEST_F(LearnedChainsTest, what_was_saved_is_known_to_the_next_process) {
   ChainTree::NodeIndex cursor = 0;
   while (residency_.learned.save(cursor, bytes)) {
   }
+  const std::string_view piece = bytes;
   const LearnedChains::Stats before = residency_.learned.stats();
   LearnedChains next;
-  ASSERT_TRUE(next.load(bytes));
+  ASSERT_TRUE(next.load({&piece, 1}));
   EXPECT_EQ(next.stats().tree.prompts, before.tree.prompts);
   EXPECT_EQ(next.stats().tree.blocks, before.tree.blocks);
   EXPECT_EQ(next.stats().tree.bytes, before.tree.bytes);
@@ -146,11 +246,13 @@ TEST_F(LearnedChainsTest, a_file_that_is_cut_or_garbled_does_no_harm) {
   (void)residency_.learned.save(cursor, bytes);
   for (std::size_t length = 0; length < bytes.size(); length += 13) {
     LearnedChains cut;
-    (void)cut.load(bytes.substr(0, length));
+    const std::string_view beginning = std::string_view(bytes).substr(0, length);
+    (void)cut.load({&beginning, 1});
     std::string garbled = bytes;
     garbled[length] = static_cast<char>(~garbled[length]);
     LearnedChains odd;
-    (void)odd.load(garbled);
+    const std::string_view whole = garbled;
+    (void)odd.load({&whole, 1});
     std::vector<ChainKey> chain;
     (void)odd.find(prompt(marks_of({{kUser, words(1, 200)}, {kUser, words(61, 100)}})), chain);
   }
