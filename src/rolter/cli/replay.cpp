@@ -223,6 +223,8 @@ void add_workload_options(CLI::App& command, ReplayArguments& arguments) {
       ->check(check_finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command.add_option("--settle", options.pace.settles_after,
+                     "Counts only what comes after so many prompts since the first eviction");
   command.add_option("--seed", options.pace.seed, "Of starts and choices")
       ->check(check_seed)
       ->capture_default_str();

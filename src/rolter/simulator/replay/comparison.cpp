@@ -64,7 +64,8 @@ Outcome Comparison::run_at(std::string_view name, double load, const Progress& p
 }
 
 Outcome Comparison::run_one(std::string_view name, double load, const Progress& progress) const {
-  const Pace pace{.load = load, .seed = options_.pace.seed};
+  Pace pace = options_.pace;
+  pace.load = load;
   if (name == kPooled) {
     FleetShape pooled = options_.fleet;
     pooled.replicas = 1;

@@ -77,8 +77,8 @@ class Run {
       const Event event = events_.top();
       events_.pop();
       handle(event);
-      if (progress && outcome_.requests >= reported + step) {
-        reported = outcome_.requests;
+      if (progress && ended_ >= reported + step) {
+        reported = ended_;
         progress(reported);
       }
     }
@@ -143,6 +143,7 @@ class Run {
     const TraceCall& call = call_of(live);
     live.hit_blocks = static_cast<std::uint32_t>(prefill.hit_blocks);
     policy_.cache_changed(replica, call.blocks, change_, now);
+    settle();
     outcome_.prompt_tokens += call.input_tokens;
     outcome_.hit_tokens += call.input_tokens - prefill.computed_tokens;
     outcome_.replicas[replica].computed_prefill_tokens += prefill.computed_tokens;
@@ -151,6 +152,16 @@ class Run {
       outcome_.replicas[replica].forecast.add(*live.expected_blocks, prefill.hit_blocks);
     }
     schedule(prefill.ends_at, Event::Kind::kPrefilled, prefill.request);
+  }
+
+  /// Forgets what was counted before the fleet had settled.
+  void settle() {
+    evicting_ = evicting_ || !change_.removed.empty();
+    if (evicting_ && pace_.settles_after && since_eviction_++ == *pace_.settles_after) {
+      outcome_ = {};
+      outcome_.replicas.resize(shape_.replicas);
+      first_.reset();
+    }
   }
 
   void prefilled(RequestId request, TimePoint now) {
@@ -172,6 +183,7 @@ class Run {
       policy_.cache_changed(live.replica, whole_chain(call), change_, now);
     }
     policy_.ended(answer_of(request, now));
+    ++ended_;
     ++outcome_.requests;
     ++outcome_.replicas[live.replica].requests;
     outcome_.generated_tokens += call.output_tokens;
@@ -217,6 +229,9 @@ class Run {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t next_order_ = 0;
   CacheChange change_;
+  std::size_t ended_ = 0;
+  bool evicting_ = false;
+  std::size_t since_eviction_ = 0;  // prompts started
   Outcome outcome_;
   std::optional<TimePoint> first_;
   TimePoint last_ = kStart;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "rolter/simulator/replay/outcome.h"
@@ -29,6 +30,9 @@ struct FleetShape {
 struct Pace {
   double load = 1.0;  // > 0: starts come so many times as fast; think and service times stay
   std::uint64_t seed = 1;
+  // What is counted begins when so many prompts have started since the first block had to leave a
+  // cache; absent: with the first request.
+  std::optional<std::size_t> settles_after{};
 };
 
 /// Told now and then how many requests have had their answer.

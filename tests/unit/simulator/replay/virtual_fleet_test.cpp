@@ -81,6 +81,23 @@ TEST(VirtualFleet, a_whole_prompt_that_is_cached_computes_its_last_token) {
   EXPECT_NEAR(outcome.ttft_s[0], 0.021, 1e-6);
 }
 
+TEST(VirtualFleet, what_comes_before_the_fleet_has_settled_can_be_left_out) {
+  // Two blocks fit: the third prompt is the first for which one has to leave.
+  const Workload workload =
+      make_workload({{call(0.0, 512, {0}), call(5.0, 512, {1}), call(10.0, 512, {2}),
+                      call(15.0, 512, {3}), call(20.0, 512, {3}), call(25.0, 512, {3})}});
+  FleetShape shape = one_replica();
+  shape.engine.blocks = 2;
+  ToOne policy;
+  EXPECT_EQ(play(workload, shape, {}, policy).prompt_tokens, 6U * 512);
+  EXPECT_EQ(play(workload, shape, {.settles_after = 0}, policy).prompt_tokens, 4U * 512);
+  const Outcome settled = play(workload, shape, {.settles_after = 2}, policy);
+  EXPECT_EQ(settled.prompt_tokens, 2U * 512);
+  EXPECT_EQ(settled.hit_tokens, 2U * 511);
+  EXPECT_EQ(settled.ttft_s.size(), 2U);
+  EXPECT_EQ(settled.replicas.size(), 1U);
+}
+
 TEST(VirtualFleet, a_conversation_waits_for_its_answers_and_thinks) {
   TraceChain chain = call(1.0, 1'000, {0, 1});
   chain.calls.push_back(
