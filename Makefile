@@ -29,7 +29,7 @@ help:
 	@echo 'make package a Debian package of it, under build/release/packages, tested'
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
-	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
+	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus, manifests linted'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
 	@echo 'make check   format, rules, budgets, bench smoke'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
@@ -46,6 +46,7 @@ build:
 
 test-browser:
 	$(step) 'install what is missing' tools/install-deps build test browser monitor
+	-$(step) 'install the linters' tools/client-env deploy
 	$(call built,dev,rolter)
 	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
 
