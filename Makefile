@@ -21,7 +21,7 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build package test-browser page-cost test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build package test-browser pictures page-cost test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak soak-short format clean
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
 	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus, manifests linted'
+	@echo 'make pictures   the pictures of the live page in docs/images, anew'
 	@echo 'make page-cost   what the live page weighs, and what an open one costs the gateway'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
 	@echo 'make check   format, rules, budgets, bench smoke'
@@ -50,6 +51,12 @@ test-browser:
 	-$(step) 'install the linters' tools/client-env deploy
 	$(call built,dev,rolter)
 	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
+
+pictures:
+	$(step) 'install what is missing' tools/install-deps build test browser
+	$(call built,dev,rolter)
+	$(step) 'the live page after a minute of traffic' tests/browser/pictures.py \
+	  --rolter build/dev/src/rolter/cli/rolter
 
 page-cost:
 	$(step) 'install what is missing' tools/install-deps build test browser bench
