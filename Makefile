@@ -21,7 +21,7 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build package test-browser test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build package test-browser pictures page-cost test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak soak-short format clean
 
 help:
@@ -29,7 +29,9 @@ help:
 	@echo 'make package a Debian package of it, under build/release/packages, tested'
 	@echo 'make demo    simulated replicas, the gateway and traffic; a table per strategy at the end'
 	@echo 'make test    development build and all tests'
-	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus'
+	@echo 'make test-browser   the live page in Chromium, dashboard and alerts in Prometheus, manifests linted'
+	@echo 'make pictures   the pictures of the live page in docs/images, anew'
+	@echo 'make page-cost   what the live page weighs, and what an open one costs the gateway'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
 	@echo 'make check   format, rules, budgets, bench smoke'
 	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
@@ -46,8 +48,21 @@ build:
 
 test-browser:
 	$(step) 'install what is missing' tools/install-deps build test browser monitor
+	-$(step) 'install the linters' tools/client-env deploy
 	$(call built,dev,rolter)
 	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
+
+pictures:
+	$(step) 'install what is missing' tools/install-deps build test browser
+	$(call built,dev,rolter)
+	$(step) 'the live page after a minute of traffic' tests/browser/pictures.py \
+	  --rolter build/dev/src/rolter/cli/rolter
+
+page-cost:
+	$(step) 'install what is missing' tools/install-deps build test browser bench
+	$(call built,release,rolter)
+	$(call built,bench,benches)
+	$(step) 'the live page' bench/page_cost --rolter build/release/rolter --build build/bench
 
 test-clients:
 	$(step) 'install what is missing' tools/install-deps build test clients

@@ -2,7 +2,7 @@
 """The live page in a real Chromium, over a gateway with traffic: what it shows are the numbers of
 /metrics, its drain button drains, and it comes back after a restart of the gateway.
 
-usage: page_test.py --rolter PROGRAM [--screenshots FOLDER]    exit code 77 when Chromium is missing
+usage: page_test.py --rolter PROGRAM    exit code 77 when Chromium is missing
 """
 
 import argparse
@@ -125,10 +125,6 @@ class LivePage(unittest.TestCase):
             "return row ? row.querySelector(`[data-field=\"${arguments[1]}\"]`).textContent : ''",
             name, field)
 
-    def shot(self, name: str) -> None:
-        if OPTIONS.screenshots:
-            self.browser.screenshot(Path(OPTIONS.screenshots) / f"{name}.png")
-
     # ---- facts ----
 
     def test_1_its_numbers_are_those_of_the_metrics(self):
@@ -138,11 +134,6 @@ class LivePage(unittest.TestCase):
         until(lambda: self.browser.run(
             "return [...document.querySelectorAll('[data-field=\"scores\"]')]"
             ".some((cell) => cell.textContent.includes('gpu-a'))"), "a decision with its scores")
-        self.browser.run("document.activeElement.blur(); scrollTo(0, 0)")
-        time.sleep(2 if OPTIONS.screenshots else 0)
-        self.shot("overview")
-        self.browser.run("document.getElementById('decisions').scrollIntoView()")
-        self.shot("decisions")
         traffic.stop()
         # A request is counted at its end, which its caller may see a moment before.
         def total() -> int:
@@ -190,10 +181,8 @@ class LivePage(unittest.TestCase):
         self.browser.click("#theme")
         self.assertEqual(self.browser.run("return document.documentElement.dataset.theme"), "dark")
         until(lambda: self.status() == "ready", "the page is ready")
-        self.shot("dark")
         self.browser.resize(400, 800)
         wide = self.browser.run("return document.documentElement.scrollWidth - innerWidth")
-        self.shot("phone")
         self.browser.resize(1280, 900)
         self.assertLessEqual(wide, 0, "the page scrolls sideways on a phone")
 
@@ -215,7 +204,6 @@ class LivePage(unittest.TestCase):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rolter", required=True)
-    parser.add_argument("--screenshots", help="folder to write them to")
     parser.parse_args(namespace=OPTIONS)
     missing = missing_program()
     if missing:

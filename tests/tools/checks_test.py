@@ -9,9 +9,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools" / "checks")
 import banned  # noqa: E402
 import budgets  # noqa: E402
 import dependencies  # noqa: E402
+import doc_names  # noqa: E402
 import include_edges  # noqa: E402
 import paths  # noqa: E402
-from cpp_source import SourceFile  # noqa: E402
+from cpp_source import SourceFile, repository_root, tracked_files  # noqa: E402
 
 
 def messages(check, path: str, text: str) -> list[str]:
@@ -179,6 +180,43 @@ class Paths(unittest.TestCase):
     def test_temporary_paths_are_for_tests(self):
         self.assertEqual(len(messages(paths.check, "bench/a.py", "'/tm" + "p/x'")), 1)
         self.assertEqual(messages(paths.check, "tests/a.py", "'/tm" + "p/x'"), [])
+
+
+class DocNames(unittest.TestCase):
+    """Against the repository as it is, with one more page."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.files = tracked_files(repository_root())
+
+    def faults(self, text: str) -> list[str]:
+        page = SourceFile("docs/operations/planted.md", text)
+        return [finding.message for finding in doc_names.check([*self.files, page])]
+
+    def test_what_exists_passes(self):
+        self.assertEqual(self.faults(
+            "`rolter_requests_total{route}`, rolter_request_ttft_ms_bucket, `[timeouts] heartbeat_secs`,\n"
+            "`[[routes]]` `model`, `x-rolter-target`, `/admin/state`, `/v1/models/NAME`, `overload_abs`,\n"
+            "`rolter check -c FILE --live`, `ask_usage = true`, rolter_alerts.yml\n\n"
+            "    build/release/rolter serve -c rolter.toml | tee log --nothing\n\n"
+            "```toml\n[[routes]]\nmodel = \"m\"\n[routes.weights]\nload = 2\n```\n"), [])
+
+    def test_each_kind_of_wrong_name_is_found(self):
+        for text, what in (
+                ("a sentence with rolter_requests_totl", "the metric rolter_requests_totl"),
+                ("`rolter_requests_totl{route}`", "the metric rolter_requests_totl"),
+                ("`[timeouts] heartbeat_seconds`", "the key [timeouts] heartbeat_seconds"),
+                ("`[queue]` `overload_abs`", "the key [queue] overload_abs"),
+                ("`ask_usages = true`", "the key ask_usages"),
+                ("`overload_absolute`", "the name overload_absolute"),
+                ("`x-rolter-why`", "the field x-rolter-why"),
+                ("`GET /admin/decide`", "the path /admin/decide"),
+                ("    curl http://h:4000 /v1/chats/completions", "the path /v1/chats/completions"),
+                ("`rolter chek -c FILE`", "the command rolter chek"),
+                ("    rolter check -c rolter.toml --alive", "rolter check: the flag --alive"),
+                ("```toml\n[[routes]]\nmodell = \"m\"\n```", "the key routes.modell"),
+                ("```toml\n[retries]\nmax_retries = 1\n```", "the key retries")):
+            self.assertIn(f"{what} does not exist", self.faults(text), text)
 
 
 class Dependencies(unittest.TestCase):

@@ -52,7 +52,8 @@ def _flags_in(text: str) -> set[str]:
     return {name for match in _FLAG.finditer(text) for name in _names(match.group(1))}
 
 
-def _flags(by_path: dict[str, SourceFile]) -> list[Finding]:
+def flags_by_command(by_path: dict[str, SourceFile]) -> dict[str, set[str]]:
+    """As the code declares them."""
     shared = _flags_in(by_path[_CLI + "admin_client.cpp"].text)
     code = {}
     for path, file in by_path.items():
@@ -60,6 +61,11 @@ def _flags(by_path: dict[str, SourceFile]) -> list[Finding]:
         if command:
             code[command.group(1)] = _flags_in(file.text) | (
                 shared if _ADMIN_FLAGS in file.text else set())
+    return code
+
+
+def _flags(by_path: dict[str, SourceFile]) -> list[Finding]:
+    code = flags_by_command(by_path)
     sections = re.split(r"^## rolter ", by_path[COMMANDS].text, flags=re.MULTILINE)[1:]
     documented = {section.split("\n")[0].strip(): _flags_of_rows(section) for section in sections}
     findings = _compare(COMMANDS, "the command", set(code), set(documented))

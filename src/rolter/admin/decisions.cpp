@@ -28,6 +28,7 @@ void write(const RoutedRequest& decision, JsonWriter& json) {
   json.object()
       .decimal("time", std::chrono::duration<double>(decision.ended.time_since_epoch()).count())
       .text("request_id", decision.request_id)
+      .text("trace_id", decision.trace_id)
       .text("route", decision.route)
       .text("target", decision.target)
       .text("reason", decision.reason)

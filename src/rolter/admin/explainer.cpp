@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "rolter/balance/load.h"
@@ -61,6 +63,11 @@ bool looks_at_prompts(config::StrategyKind kind) {
          kind == kPredictedTtft;
 }
 
+/// Nobody of the route can be asked: what its fallback is for.
+bool is_out(Availability availability) {
+  return availability == Availability::kFailOpen || availability == Availability::kAllDrained;
+}
+
 void fill(const std::vector<Score>& scores, bool with_matched, std::vector<TargetView>& targets) {
   for (const Score& score : scores) {
     TargetView& view = targets[score.target];
@@ -79,12 +86,16 @@ struct Explainer::Case {
   const proxy::Route& route;
   const openai::RequestView& view;
   std::span<const TokenId> token_ids;
-  const config::Route& settings;
   std::string_view session;
   TimePoint now;
 
   [[nodiscard]] const std::vector<cluster::RouteTarget>& targets() const {
     return state.cluster->routes[route.index].targets;
+  }
+  [[nodiscard]] const config::Route& settings() const { return state.config.routes[route.index]; }
+  /// The same request on another route.
+  [[nodiscard]] Case on(const proxy::Route& other) const {
+    return {state, other, view, token_ids, session, now};
   }
   [[nodiscard]] balance::PickInput input(std::span<const Candidate> eligible) const {
     return {.eligible = eligible,
@@ -119,25 +130,44 @@ std::expected<Explanation, Reply> Explainer::explain(const proxy::GatewayState& 
                 *route,
                 *view,
                 with_ids ? std::span<const TokenId>(token_ids_) : view->prompt_token_ids,
-                state.config.routes[route->index],
                 in.session.empty() ? view->session_id : in.session,
                 in.now};
+  return explain_route(of);
+}
+
+Explanation Explainer::explain_route(const Case& of) {
   Explanation out;
-  out.model = view->model;
-  out.route = route->model;
-  out.strategy = config::to_string(of.settings.strategy);
-  out.prompt_bytes = view->prompt.text.size();
+  out.model = of.view.model;
+  out.route = of.route.model;
+  out.strategy = config::to_string(of.settings().strategy);
+  out.prompt_bytes = of.view.prompt.text.size();
   out.prompt_tokens = of.token_ids.size();
   for (const cluster::RouteTarget& target : of.targets()) {
-    out.targets.push_back(view_of(state, target, in.now));
+    out.targets.push_back(view_of(of.state, target, of.now));
   }
-  if (of.settings.strategy == config::StrategyKind::kCacheAware) {
-    out.threshold = of.settings.threshold;
-    out.min_match_bytes = of.settings.min_match_bytes;
+  if (of.settings().strategy == config::StrategyKind::kCacheAware) {
+    out.threshold = of.settings().threshold;
+    out.min_match_bytes = of.settings().min_match_bytes;
   }
   pick(of, out);
   look_at_the_others(of, out);
+  if (out.reason == kFallbackRoute) {
+    const proxy::Route& next = of.state.routes[*of.route.fallback];
+    out.fallback = std::make_unique<const Explanation>(explain_route(of.on(next)));
+  }
   return out;
+}
+
+/// Where the request would have to wait: everybody is at the cap, or others wait already.
+std::optional<QueueView> Explainer::queue_before(const Case& of, Availability availability) {
+  const std::size_t waiting = of.route.queue ? of.route.queue->waiting() : 0;
+  if (is_out(availability) || (waiting == 0 && availability != Availability::kAllAtCap)) {
+    return std::nullopt;
+  }
+  const config::Queue& queue = of.settings().queue;
+  return QueueView{.waiting = waiting,
+                   .capacity = queue.capacity,
+                   .timeout_secs = std::chrono::duration<double>(queue.timeout).count()};
 }
 
 void Explainer::pick(const Case& of, Explanation& out) {
@@ -145,11 +175,20 @@ void Explainer::pick(const Case& of, Explanation& out) {
       cluster::eligible_targets(of.state.cluster->routes[of.route.index], of.now, {}, candidates_);
   out.availability = cluster::to_string(availability);
   out.reason = out.availability;
+  if (const auto queue = queue_before(of, availability)) {
+    out.queue = queue;
+    out.reason = queue->full() ? kQueueFull : kQueued;
+    return;
+  }
+  if (is_out(availability) && of.route.fallback) {
+    out.reason = kFallbackRoute;
+    return;
+  }
   if (candidates_.empty()) {
     return;
   }
-  if (has_overload_rule(of.settings.strategy)) {
-    const balance::OverloadRule rule{of.settings.overload_abs, of.settings.overload_rel};
+  if (has_overload_rule(of.settings().strategy)) {
+    const balance::OverloadRule rule{of.settings().overload_abs, of.settings().overload_rel};
     out.overload = OverloadView{rule.beyond, rule.times, balance::least_in_flight(candidates_)};
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       out.targets[candidates_[i].target].overloaded = balance::is_overloaded(rule, candidates_, i);
@@ -157,7 +196,7 @@ void Explainer::pick(const Case& of, Explanation& out) {
   }
   std::vector<Score> scores;
   const balance::Decision decision = of.route.strategy->pick(of.input(candidates_), rng_, &scores);
-  fill(scores, looks_at_prompts(of.settings.strategy), out.targets);
+  fill(scores, looks_at_prompts(of.settings().strategy), out.targets);
   out.pick = out.targets[decision.target].provider;
   if (availability == Availability::kEligible) {
     out.reason = balance::to_string(decision.reason);
@@ -172,7 +211,7 @@ void Explainer::pick(const Case& of, Explanation& out) {
 }
 
 void Explainer::look_at_the_others(const Case& of, Explanation& out) {
-  if (!looks_at_prompts(of.settings.strategy)) {
+  if (!looks_at_prompts(of.settings().strategy)) {
     return;
   }
   candidates_.clear();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "rolter/admin/reply.h"
 #include "rolter/base/random.h"
 #include "rolter/cluster/candidate.h"
+#include "rolter/cluster/cluster_view.h"
 #include "rolter/openai/request_view.h"
 #include "rolter/proxy/gateway_state.h"
 
@@ -34,6 +36,8 @@ class Explainer {
 
  private:
   struct Case;
+  Explanation explain_route(const Case& of);
+  static std::optional<QueueView> queue_before(const Case& of, cluster::Availability availability);
   void pick(const Case& of, Explanation& out);
   void look_at_the_others(const Case& of, Explanation& out);
 

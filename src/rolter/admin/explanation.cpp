@@ -113,6 +113,45 @@ std::string rules_text(const Explanation& explanation) {
   return out;
 }
 
+/// What becomes of a request that meets only targets at their caps.
+std::string queue_text(const QueueView& queue) {
+  if (queue.capacity == 0) {
+    return "refused with 429: every target is at its max_in_flight, and queue_capacity is 0";
+  }
+  if (queue.full()) {
+    return fmt::format(
+        "refused with 429: every target is at its max_in_flight, and the queue is full ({} of {})",
+        queue.waiting, queue.capacity);
+  }
+  return fmt::format(
+      "waits: every target is at its max_in_flight; place {} of {} in the queue, virtual keys "
+      "taking turns, {}",
+      queue.waiting + 1, queue.capacity,
+      queue.timeout_secs > 0 ? fmt::format("at most {:g} s, then 429", queue.timeout_secs)
+                             : "for as long as it takes");
+}
+
+/// Where to, and why.
+std::string headline(const Explanation& explanation) {
+  std::string out;
+  if (explanation.pick) {
+    out = fmt::format("{} goes to {}: {} ({})", explanation.model, *explanation.pick,
+                      in_words(explanation.reason), explanation.reason);
+  } else if (explanation.queue) {
+    out = fmt::format("{} {}", explanation.model, queue_text(*explanation.queue));
+  } else if (explanation.fallback) {
+    out = fmt::format("{} goes to the fallback route {}: none of the route's own targets is there",
+                      explanation.model, explanation.fallback->route);
+  } else {
+    out = fmt::format("{} goes nowhere: {}", explanation.model, explanation.availability);
+  }
+  out += fmt::format("\nroute {}, strategy {}", explanation.route, explanation.strategy);
+  if (explanation.pick) {
+    out += fmt::format(", runner-up {}", explanation.runner_up.value_or("none"));
+  }
+  return out + '\n';
+}
+
 }  // namespace
 
 std::string to_json(const Explanation& explanation) {
@@ -139,23 +178,27 @@ std::string to_json(const Explanation& explanation) {
         .number("least_load", rule->least_load)
         .end();
   }
+  if (const auto& queue = explanation.queue) {
+    json.object("queue")
+        .number("waiting", queue->waiting)
+        .number("capacity", queue->capacity)
+        .decimal("timeout_secs", queue->timeout_secs)
+        .end();
+  }
   json.array("targets");
   for (const TargetView& target : explanation.targets) {
     write_target(json, target);
   }
-  json.end().end();
+  json.end();
+  if (explanation.fallback) {
+    json.raw("fallback", to_json(*explanation.fallback));
+  }
+  json.end();
   return json.take();
 }
 
 std::string to_text(const Explanation& explanation) {
-  std::string out =
-      explanation.pick
-          ? fmt::format("{} goes to {}: {} ({})\nroute {}, strategy {}, runner-up {}\n",
-                        explanation.model, *explanation.pick, in_words(explanation.reason),
-                        explanation.reason, explanation.route, explanation.strategy,
-                        explanation.runner_up.value_or("none"))
-          : fmt::format("{} goes nowhere: {}\nroute {}, strategy {}\n", explanation.model,
-                        explanation.availability, explanation.route, explanation.strategy);
+  std::string out = headline(explanation);
   out += rules_text(explanation);
   TextTable table(
       {"PROVIDER", "MODEL", "ELIGIBLE", "MATCHED", "LOAD", "OVERLOADED", "SCORE", "PARTS"});
@@ -168,7 +211,11 @@ std::string to_text(const Explanation& explanation) {
                                     : "no",
                fraction(target.total), parts_text(target)});
   }
-  return out + '\n' + table.text();
+  out += '\n' + table.text();
+  if (explanation.fallback) {
+    out += "\nOn the fallback route, " + to_text(*explanation.fallback);
+  }
+  return out;
 }
 
 }  // namespace rolter::admin

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,13 +32,27 @@ struct OverloadView {
   std::uint32_t least_load = 0;  // of the eligible targets
 };
 
+/// Reasons of a request for which none of the route's targets is picked now.
+inline constexpr std::string_view kQueued = "queued";
+inline constexpr std::string_view kQueueFull = "queue_full";
+inline constexpr std::string_view kFallbackRoute = "fallback_route";
+
+/// The queue of a route whose targets are all at their caps.
+struct QueueView {
+  std::size_t waiting = 0;   // requests that are there already
+  std::size_t capacity = 0;  // most of them; 0 = none wait
+  double timeout_secs = 0;   // 0 = no bound
+
+  [[nodiscard]] bool full() const { return waiting >= capacity; }
+};
+
 /// Why a request would go where.
 struct Explanation {
   std::string model;  // as asked for
   std::string route;
   std::string_view strategy;
   std::string_view availability;
-  std::optional<std::string> pick;       // provider; absent when nobody can take the request
+  std::optional<std::string> pick;       // provider; absent when none of this route takes it now
   std::optional<std::string> runner_up;  // the pick if the first one were not there
   std::string_view reason;
   std::string_view source = "none";  // by which the pick's cache is known
@@ -47,6 +62,8 @@ struct Explanation {
   std::size_t min_match_bytes = 0;
   std::optional<OverloadView> overload;
   std::vector<TargetView> targets;
+  std::optional<QueueView> queue;               // where the request would wait, or be refused
+  std::unique_ptr<const Explanation> fallback;  // by the route that would take it over
 };
 
 /// The answer of POST /admin/explain.

@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "rolter/http/tls.h"
+
 namespace rolter::cli {
 namespace {
 
@@ -26,6 +28,18 @@ Result<http::Addresses> resolve(const config::Url& url) {
                 fmt::format("cannot resolve {}: {}", url.host, ec.message()));
   }
   return addresses;
+}
+
+Result<http::TlsPeer> peer_of(const ToolRequest& request) {
+  http::TlsPeer peer;
+  if (request.url.tls) {
+    auto context = http::TlsContext::for_client(request.ca_files);
+    if (!context) {
+      return std::unexpected(std::move(context.error()));
+    }
+    peer = {.context = std::move(*context), .name = request.url.host};
+  }
+  return peer;
 }
 
 std::string render(const ToolRequest& request) {
@@ -80,16 +94,17 @@ std::vector<Result<feeds::GetAnswer>> HttpTool::send_all(std::vector<ToolRequest
 /// `request` and `answer` live until `done` has been called.
 http::Task<> HttpTool::exchange(const ToolRequest& request, Result<feeds::GetAnswer>& answer,
                                 std::function<void()> done) {
-  if (request.url.tls) {
-    answer = fail(ErrorKind::kInvalidInput, "https is not supported here; use http://");
-  } else if (auto addresses = resolve(request.url); !addresses) {
+  if (auto addresses = resolve(request.url); !addresses) {
     answer = std::unexpected(std::move(addresses.error()));
+  } else if (auto peer = peer_of(request); !peer) {
+    answer = std::unexpected(std::move(peer.error()));
   } else {
     const feeds::HttpSource source{
         .addresses = std::make_shared<http::AddressCell>(
             std::make_shared<const http::Addresses>(std::move(*addresses))),
         .egress = [](const http::Endpoint&) -> Result<void> { return {}; },
-        .fields = {}};
+        .fields = {},
+        .tls = std::move(*peer)};
     feeds::HttpGet get(thread_.loop());
     answer = co_await get.run(source, render(request),
                               {.timeout = request.timeout, .max_body_bytes = kMostAnswerBytes});

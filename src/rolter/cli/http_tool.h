@@ -20,6 +20,7 @@ struct ToolRequest {
   std::string fields{};
   std::string body{};
   Duration timeout = std::chrono::seconds{10};
+  std::vector<std::string> ca_files{};  // trusted beside the system's, for https
 };
 
 /// HTTP requests of the commands that ask a gateway or the replicas, as blocking calls.

@@ -85,7 +85,8 @@ std::string own_fields(const config::Provider& provider) {
 }
 
 ToolRequest ask(const config::Provider& provider, std::string_view path) {
-  ToolRequest request{.url = provider.api_base, .fields = own_fields(provider)};
+  ToolRequest request{
+      .url = provider.api_base, .fields = own_fields(provider), .ca_files = provider.ca_bundles};
   request.url.base_path += path;
   request.timeout = kPatience;
   return request;
@@ -250,7 +251,7 @@ void judge_lmcache(const config::Provider& provider, HttpTool& http, ReplicaRepo
   if (!provider.lmcache) {
     return;
   }
-  ToolRequest request{.url = provider.lmcache->endpoint};
+  ToolRequest request{.url = provider.lmcache->endpoint, .ca_files = provider.ca_bundles};
   request.timeout = kPatience;
   const Answer answer = http.send(std::move(request));
   const auto reading =

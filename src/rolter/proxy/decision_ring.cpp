@@ -10,6 +10,7 @@ void DecisionRing::add(const GatewayState& state, const RequestFacts& facts, Wal
   entry.number = newest_;
   entry.ended = now;
   entry.request_id = facts.request_id;
+  entry.trace_id = facts.trace_id;
   entry.route = state.routes[facts.route].model;
   entry.target = facts.target_label;
   entry.reason = balance::to_string(facts.decision.reason);

@@ -23,6 +23,7 @@ struct RoutedRequest {
   std::uint64_t number = 0;  // on its loop, from 1
   WallTime ended;
   std::string request_id;
+  std::string trace_id;  // "" = the caller had none
   std::string route;
   std::string target;  // "provider/model"
   std::string_view reason;

@@ -20,7 +20,8 @@ inline constexpr std::size_t kNoRoute = static_cast<std::size_t>(-1);
 /// What is known of one request when it has ended: the source of its access line and its metrics.
 struct RequestFacts {
   std::string request_id;
-  std::string client;  // address
+  std::string trace_id;  // of the caller's trace, 32 hexadecimal digits; "" = it has none
+  std::string client;    // address
   std::string method;
   std::string path;  // without the query
   std::string model;

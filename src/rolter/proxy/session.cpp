@@ -11,6 +11,7 @@
 #include "rolter/proxy/access.h"
 #include "rolter/proxy/explain_field.h"
 #include "rolter/proxy/parsed_request.h"
+#include "rolter/proxy/trace_context.h"
 #include "rolter/proxy/upstream_request.h"
 
 namespace rolter::proxy {
@@ -117,6 +118,7 @@ void Session::begin_facts() {
   facts_.path = path_of(origin_form(head.target));
   const std::string_view id = head.fields.get("x-request-id");
   facts_.request_id = is_usable_id(id) ? std::string(id) : loop_.make_request_id();
+  facts_.trace_id = trace_id_of(head.fields.get(kTraceField));
 }
 
 http::Task<Ending> Session::serve(std::shared_ptr<const GatewayState> state) {

@@ -125,6 +125,7 @@ void LoopRecorder::write_access_line(const proxy::GatewayState& state,
   access_log_.write(
       {.time = clock_.wall_now(),
        .request_id = facts.request_id,
+       .trace_id = facts.trace_id,
        .client = facts.client,
        .method = facts.method,
        .path = facts.path,

@@ -84,6 +84,7 @@ void append_access_line(std::string& out, LogFormat format, const AccessRecord& 
   out += json ? R"(","level":"info","event":"request")" : " info request";
   LineWriter line{out, format};
   line.text("request_id", record.request_id);
+  line.digits("trace_id", record.trace_id);
   line.text("client", record.client);
   line.text("key", record.key);
   line.text("method", record.method);

@@ -17,7 +17,8 @@ namespace rolter::telemetry {
 struct AccessRecord {
   WallTime time{};  // of the end
   std::string_view request_id;
-  std::string_view client;  // address
+  std::string_view trace_id{};  // of the caller's trace; "" = it has none
+  std::string_view client;      // address
   std::string_view method;
   std::string_view path;          // without the query
   std::string_view route;         // "" when no route serves the model

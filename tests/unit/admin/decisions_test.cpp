@@ -30,6 +30,7 @@ class DecisionsTest : public ::testing::Test {
   void serve(std::size_t loop, const std::string& id, WallTime at) {
     proxy::RequestFacts facts;
     facts.request_id = id;
+    facts.trace_id = std::string(32, 'b');
     facts.route = 0;
     facts.target_label = "a/x";
     facts.decision.reason = balance::Reason::kPrefix;
@@ -80,7 +81,8 @@ TEST_F(DecisionsTest, the_newest_are_kept) {
 TEST_F(DecisionsTest, are_written_with_target_and_reason) {
   serve(0, "a\"b", WallTime{1s});
   EXPECT_THAT(decisions_json(find_decisions(*shared_, "")),
-              HasSubstr(R"("request_id":"a\"b","route":"chat","target":"a/x","reason":"prefix")"));
+              HasSubstr(R"("request_id":"a\"b","trace_id":")" + std::string(32, 'b') +
+                        R"(","route":"chat","target":"a/x","reason":"prefix")"));
 }
 
 TEST_F(DecisionsTest, show_predicted_and_reported_cached_tokens_side_by_side) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "rolter/proxy/state_builder.h"
@@ -17,6 +18,14 @@ using ::testing::HasSubstr;
 class ExplainerTest : public ::testing::Test {
  protected:
   void build(config::StrategyKind strategy = config::StrategyKind::kCacheAware) {
+    build(one_route(strategy));
+  }
+  void build(config::Config config) {
+    const std::vector<std::shared_ptr<const http::TlsContext>> no_tls(config.providers.size());
+    state_ = builder_.build(std::move(config), {.server = {}, .clients = no_tls}, now_).state;
+  }
+  static config::Config one_route(
+      config::StrategyKind strategy = config::StrategyKind::kCacheAware) {
     config::Config config;
     for (const char* name : {"a", "b", "c"}) {
       config::Provider& provider = config.providers.emplace_back();
@@ -29,7 +38,31 @@ class ExplainerTest : public ::testing::Test {
     route.targets = {{.provider = 0, .model = "x"},
                      {.provider = 1, .model = "x"},
                      {.provider = 2, .model = "x"}};
-    state_ = builder_.build(std::move(config), {.server = {}, .clients = {{}, {}, {}}}, now_).state;
+    return config;
+  }
+  /// "chat" on a and b with a cap of one each and two places to wait, and a spare route on c.
+  static config::Config capped_route_with_a_fallback() {
+    config::Config config = one_route();
+    config::Route spare = config.routes[0];
+    spare.model = "spare";
+    spare.targets = {{.provider = 2, .model = "y"}};
+    config::Route& chat = config.routes[0];
+    chat.fallback = "spare";
+    chat.queue = {.capacity = 2, .timeout = std::chrono::seconds{10}};
+    chat.targets.pop_back();
+    chat.targets[0].max_in_flight = chat.targets[1].max_in_flight = 1;
+    config.routes.push_back(std::move(spare));
+    return config;
+  }
+  void go_down(std::size_t target) {
+    while (replica(target).status(now_).why_not == cluster::WhyNot::kNone) {
+      replica(target).probed(cluster::ProbeResult::kFailed, now_);
+    }
+  }
+  /// A request that is under way.
+  [[nodiscard]] cluster::Lease occupy(std::size_t target) {
+    const cluster::RouteTarget& chosen = state_->cluster->routes[0].targets[target];
+    return cluster::Lease::acquire(*chosen.replica, chosen.load->in_flight, chosen.cap);
   }
   std::expected<Explanation, Reply> explain(std::string body, std::string_view path = "",
                                             std::string_view token_ids = "") {
@@ -172,6 +205,76 @@ TEST_F(ExplainerTest, without_anybody_there_is_no_pick) {
   EXPECT_EQ(why->reason, "all_drained");
   EXPECT_THAT(to_json(*why), HasSubstr(R"("pick":null,"runner_up":null)"));
   EXPECT_THAT(to_text(*why), HasSubstr("goes nowhere: all_drained"));
+}
+
+TEST_F(ExplainerTest, a_request_that_would_wait_is_told_its_place) {
+  build(capped_route_with_a_fallback());
+  has_served(1, kLong);
+  const std::array under_way{occupy(0), occupy(1)};
+  const auto first = state_->routes[0].queue->join("", [] {});
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->pick);
+  EXPECT_FALSE(why->fallback) << "waiting is no outage";
+  EXPECT_EQ(why->reason, "queued");
+  EXPECT_EQ(why->targets[1].why_not, "at_cap");
+  EXPECT_DOUBLE_EQ(*why->targets[1].matched, 1.0);
+  EXPECT_THAT(to_text(*why), HasSubstr("place 2 of 2 in the queue"));
+  EXPECT_THAT(to_text(*why), HasSubstr("at most 10 s, then 429"));
+  EXPECT_THAT(to_json(*why), HasSubstr(R"("availability":"all_at_cap","pick":null)"));
+  EXPECT_THAT(to_json(*why), HasSubstr(R"("queue":{"waiting":1,"capacity":2,"timeout_secs":10})"));
+}
+
+TEST_F(ExplainerTest, a_request_that_finds_the_queue_full_is_told_so) {
+  build(capped_route_with_a_fallback());
+  const std::array under_way{occupy(0), occupy(1)};
+  const std::array waiting{state_->routes[0].queue->join("", [] {}),
+                           state_->routes[0].queue->join("", [] {})};
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->reason, "queue_full");
+  EXPECT_THAT(to_text(*why), HasSubstr("refused with 429"));
+  EXPECT_THAT(to_text(*why), HasSubstr("the queue is full (2 of 2)"));
+}
+
+TEST_F(ExplainerTest, while_others_wait_a_free_place_is_theirs) {
+  build(capped_route_with_a_fallback());
+  const auto under_way = occupy(0);
+  const auto first = state_->routes[0].queue->join("", [] {});
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->pick);
+  EXPECT_EQ(why->queue->waiting, 1);
+}
+
+TEST_F(ExplainerTest, a_route_that_is_out_names_its_fallback_and_the_pick_there) {
+  build(capped_route_with_a_fallback());
+  replica(0).set_drained(true, now_);
+  EXPECT_EQ(explain(request(kLong))->pick, "b") << "one is left";
+  replica(1).set_drained(true, now_);
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->pick);
+  EXPECT_EQ(why->reason, "fallback_route");
+  ASSERT_TRUE(why->fallback);
+  EXPECT_EQ(why->fallback->route, "spare");
+  EXPECT_EQ(why->fallback->pick, "c");
+  EXPECT_EQ(why->fallback->reason, "only_one");
+  EXPECT_THAT(to_text(*why), HasSubstr("chat goes to the fallback route spare"));
+  EXPECT_THAT(to_text(*why), HasSubstr("chat goes to c: no other target is eligible"));
+  EXPECT_THAT(to_json(*why), HasSubstr(R"("fallback":{"model":"chat","route":"spare")"));
+}
+
+TEST_F(ExplainerTest, targets_that_are_down_lead_to_the_fallback_too) {
+  build(capped_route_with_a_fallback());
+  for (const std::size_t target : {std::size_t{0}, std::size_t{1}}) {
+    go_down(target);
+  }
+  const auto why = explain(request(kLong));
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->targets[0].why_not, "down");
+  ASSERT_TRUE(why->fallback);
+  EXPECT_EQ(why->fallback->pick, "c");
 }
 
 TEST_F(ExplainerTest, a_strategy_that_reads_no_prompt_claims_no_match) {

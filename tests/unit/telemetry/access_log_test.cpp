@@ -68,6 +68,17 @@ TEST(AccessLine, blocks_and_tokens_are_there_when_they_are_known) {
       << json;
 }
 
+TEST(AccessLine, the_trace_of_a_request_that_has_one_follows_its_id) {
+  AccessRecord record = served();
+  record.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+  EXPECT_NE(line(LogFormat::kJson, record)
+                .find(R"("request_id":"abc-1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",)"),
+            std::string::npos);
+  EXPECT_NE(line(LogFormat::kText, record)
+                .find("request_id=abc-1 trace_id=4bf92f3577b34da6a3ce929d0e0e4736 client="),
+            std::string::npos);
+}
+
 TEST(AccessLine, text_says_the_same) {
   EXPECT_EQ(line(LogFormat::kText, served()),
             "2026-11-30T07:53:41.023Z info request request_id=abc-1 client=10.0.0.7 key=team "
