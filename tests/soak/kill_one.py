@@ -30,6 +30,7 @@ ENGINES = ("u1", "u2", "u3", "u4")
 VICTIM = "u2"
 SPEED = ("--prefill-tps", "50000", "--decode-tps", "100")
 BACK_SECONDS = 3.0
+LEAST_SHARE_OF_RATE = 0.98  # or the load was not what it says
 KNOWN_SECONDS = 1.0  # until then attempts may still find the dead engine's port
 
 
@@ -54,14 +55,19 @@ class Load:
         while not self.over.is_set():
             await self.ask(stream=True)
 
-    async def short_ones(self, per_second: float) -> None:
-        tasks = set()
+    async def short_ones(self, per_second: float) -> float:
+        """Each leaves when it is due, however late the one before it left. How many left a second."""
+        tasks, started, sent, passed = set(), time.monotonic(), 0, 0.0
         while not self.over.is_set():
-            task = asyncio.create_task(self.ask(stream=False))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-            await asyncio.sleep(1 / per_second)
+            passed = time.monotonic() - started
+            while sent < passed * per_second:
+                task = asyncio.create_task(self.ask(stream=False))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+                sent += 1
+            await asyncio.sleep(max(0.0, started + sent / per_second - time.monotonic()))
         await asyncio.gather(*tasks)
+        return sent / passed
 
     async def ask(self, stream: bool) -> None:
         self.number += 1
@@ -105,7 +111,8 @@ async def errors_of_victim(port: int) -> int:
 
 async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load: Load) -> list[str]:
     running = [asyncio.create_task(load.streams()) for _ in range(options.streams)]
-    running.append(asyncio.create_task(load.short_ones(options.rate)))
+    short_ones = asyncio.create_task(load.short_ones(options.rate))
+    started, used = time.monotonic(), time.process_time()
     await asyncio.sleep(options.seconds)
     victim = engines[VICTIM]
     victim.process.send_signal(signal.SIGKILL)
@@ -120,6 +127,8 @@ async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load:
     back_after = await first_served(load, back_at, BACK_SECONDS + 3)
     load.over.set()
     await asyncio.gather(*running)
+    rate = await short_ones
+    busy = (time.process_time() - used) / (time.monotonic() - started)
     faults = [one.fault for one in load.ended if one.fault][:5]
     late = [one for one in load.ended if one.provider == VICTIM
             and killed_at + KNOWN_SECONDS < one.began_at < back_at]
@@ -129,8 +138,11 @@ async def play(options: argparse.Namespace, engines: dict[str, SimEngine], load:
         faults.append(f"{attempts} attempts at the dead engine after it was known to be dead")
     if back_after is None or back_after > BACK_SECONDS:
         faults.append(f"the engine served again only after {back_after} s")
+    if rate < LEAST_SHARE_OF_RATE * options.rate:
+        faults.append(f"the client sent {rate:.1f} short requests a second, not {options.rate:g}")
     broken = sum(one.broken for one in load.ended)
-    figures = (f"{len(load.ended)} requests, {broken} streams broken by the kill, none else; {known} attempts "
+    figures = (f"{options.streams} streams and {rate:.1f} short requests a second, for which their client needed "
+               f"{busy:.0%} of a core: {len(load.ended)} requests, {broken} streams broken by the kill, none else; {known} attempts "
                f"met the dead engine in the first {KNOWN_SECONDS:g} s, {attempts} in the other "
                f"{options.seconds - KNOWN_SECONDS:g} s of its death; "
                f"served again {back_after or -1:.2f} s after its return")
