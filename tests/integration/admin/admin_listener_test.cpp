@@ -249,7 +249,7 @@ TEST_F(AdminListener, a_request_can_be_looked_up_by_its_id) {
   while (found.find("second") == std::string::npos) {  // noted once the answer has been sent
     found = get("/admin/decisions?request_id=second").body;
   }
-  EXPECT_THAT(found, HasSubstr(R"("request_id":"second","route":"chat")"));
+  EXPECT_THAT(found, HasSubstr(R"("request_id":"second","trace_id":"","route":"chat")"));
   EXPECT_THAT(found, HasSubstr(R"("status":200)"));
   EXPECT_THAT(found, Not(HasSubstr("first")));
   EXPECT_EQ(get("/admin/decisions?request_id=third").body, "[]");

@@ -197,8 +197,11 @@ function showRoutes(routes) {
 const kDecisionFields = ["time", "route", "target", "reason", "matched:n", "scores:wide", "status:n",
   "ttft_ms:n", "request_id"];
 
-function scoresText(scores) {
-  return scores.map((one) => `${one.provider} ${one.total.toFixed(3)}`).join("  ");
+/** One unbroken piece per target, the chosen one stressed. */
+function scorePieces(scores, target) {
+  return scores.flatMap((one) => [
+    element(target.startsWith(one.provider + "/") ? "strong" : "span", "piece",
+      `${one.provider} ${one.total.toFixed(3)}`), " "]);
 }
 
 function showDecisions(decisions) {
@@ -209,9 +212,10 @@ function showDecisions(decisions) {
     fillRow(row, {
       time: new Date(one.time * 1000).toLocaleTimeString("en-GB"), route: one.route,
       target: one.target, reason: one.reason.replaceAll("_", " "), matched: percent(one.matched),
-      scores: scoresText(one.scores), status: String(one.status), ttft_ms: millis(one.ttft_ms),
+      status: String(one.status), ttft_ms: millis(one.ttft_ms),
       request_id: one.request_id,
     });
+    row.querySelector('[data-field="scores"]').append(...scorePieces(one.scores, one.target));
     body.prepend(row);
   }
   while (body.children.length > kMostDecisions) body.lastChild.remove();
