@@ -48,7 +48,8 @@ TEST(ExpositionText, what_stands_in_quotes_is_not_syntax) {
 TEST(ExpositionText, lines_that_are_no_sample_are_passed_over) {
   for (const char* line : {"<html>", "a", "a{", "a{x=\"1\"", "a{x=\"1} 2", "a x", "{x=\"1\"} 2",
                            "a{x=\"1\"}", "a 1.5.2", "{\"error\":\"not found\"}", "a \xff"}) {
-    const auto samples = read(std::string(line) + "\nok 7\n");
+    const std::string text = std::string(line) + "\nok 7\n";  // samples point into it
+    const auto samples = read(text);
     ASSERT_EQ(samples.size(), 1U) << line;
     EXPECT_EQ(samples[0].name, "ok") << line;
   }
