@@ -33,8 +33,8 @@ help:
 	@echo 'make pictures   the pictures of the live page in docs/images, anew'
 	@echo 'make page-cost   what the live page weighs, and what an open one costs the gateway'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
-	@echo 'make check   format, rules, budgets, bench smoke'
-	@echo 'make check-deep   lint, sanitizers, short fuzzing: about an hour on two cores'
+	@echo 'make check   format, rules, budgets, bench smoke, a soak of 3 minutes, ThreadSanitizer'
+	@echo 'make check-deep   address and undefined sanitizers, short fuzzing, lint'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
 	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak    the long tests that `make test` leaves out: 40 minutes; writes docs/operations/soak.md'
@@ -87,9 +87,9 @@ test:
 	$(call built,dev)
 	$(step) 'all tests' $(ctest) --test-dir build/dev -LE 'soak|bench'
 
-check: check-fast bench-smoke
+check: check-fast bench-smoke soak-short tsan
 
-check-deep: lint-some asan tsan fuzz-smoke
+check-deep: asan fuzz-smoke lint-some
 
 check-fast:
 	$(step) 'install what is missing' tools/install-deps build test check
@@ -104,18 +104,23 @@ lint:
 lint-some:
 	@$(MAKE) lint LINT_SECONDS=420
 
-asan tsan:
+asan:
 	$(step) 'install what is missing' tools/install-deps build test check
-	$(call built,$@,sanitized_tests)
-	$(step) '$@: unit, integration and scenario tests' $(ctest) --test-dir build/$@ -L 'unit|integration|scenario'
+	$(call built,asan,sanitized_tests)
+	$(step) 'asan: unit, integration and scenario tests' $(ctest) --test-dir build/asan -L 'unit|integration|scenario'
+
+tsan:
+	$(step) 'install what is missing' tools/install-deps build test check
+	$(call built,tsan,sanitized_tests)
+	$(step) 'tsan: tests with threads' $(ctest) --test-dir build/tsan -L threads
 
 fuzz-smoke:
 	@$(MAKE) fuzz FUZZ_SECONDS=5
 
 fuzz:
 	$(step) 'install what is missing' tools/install-deps build test check
-	$(call built,fuzz)
-	$(step) 'fuzz: corpus, then $(FUZZ_SECONDS) s each' tools/fuzz build/fuzz $(FUZZ_SECONDS)
+	$(call built,asan,fuzz_targets)
+	$(step) 'fuzz: corpus, then $(FUZZ_SECONDS) s each' tools/fuzz build/asan $(FUZZ_SECONDS)
 
 bench-smoke:
 	$(step) 'install what is missing' tools/install-deps build test bench

@@ -27,10 +27,33 @@ function(rolter_library name)
   endif()
 endfunction()
 
-# rolter_test(kvcache LABEL unit SOURCES prefix_tree_test.cpp LINK rolter_kvcache [ENV A=1] [TIMEOUT secs])
-# One GoogleTest program <folder>_test; ctest runs it whole under the label.
+# What the sanitizer runs need, and no more: `make asan`, `make tsan`.
+add_custom_target(sanitized_tests)
+# The libFuzzer programs: `make fuzz`.
+add_custom_target(fuzz_targets)
+
+# rolter_test_limits(unit/kvcache LABEL unit [TIMEOUT secs] [ENV A=1]): for every test that runs
+# programs of ours. Sanitizers are slow: limits are three times as long with one.
+function(rolter_test_limits test)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABEL;ENV" ${ARGN})
+  set(seconds 120)
+  if(ARG_TIMEOUT)
+    set(seconds ${ARG_TIMEOUT})
+  endif()
+  if(ROLTER_SANITIZE)
+    math(EXPR seconds "3 * ${seconds}")
+  endif()
+  set_tests_properties(
+    ${test}
+    PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${seconds} ENVIRONMENT
+               "ASAN_OPTIONS=detect_stack_use_after_return=1;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp second_deadlock_stack=1;${ARG_ENV}")
+endfunction()
+
+# rolter_test(kvcache LABEL unit [THREADS] SOURCES prefix_tree_test.cpp LINK rolter_kvcache [ENV A=1]
+# [TIMEOUT secs]): one GoogleTest program <folder>_test; ctest runs it whole under the label.
+# THREADS: it has several, so `make tsan` builds and runs it; without them there is nothing to find.
 function(rolter_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
   set(target ${name}_${ARG_LABEL}_test)
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_LINK} rolter_test_data GTest::gmock GTest::gtest
@@ -39,20 +62,14 @@ function(rolter_test name)
   rolter_compile_together(${target})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   add_test(NAME ${ARG_LABEL}/${name} COMMAND ${target})
-  # What the sanitizer runs need, and no more: `make asan`, `make tsan`.
-  if(NOT TARGET sanitized_tests)
-    add_custom_target(sanitized_tests)
+  set(label ${ARG_LABEL})
+  if(ARG_THREADS)
+    list(APPEND label threads)
   endif()
-  if(ARG_LABEL MATCHES "unit|integration")
+  if(ARG_THREADS OR NOT ROLTER_SANITIZE MATCHES "thread")
     add_dependencies(sanitized_tests ${target})
   endif()
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-  endif()
-  set_tests_properties(
-    ${ARG_LABEL}/${name}
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT
-               "ASAN_OPTIONS=detect_stack_use_after_return=1;TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tools/tsan.supp second_deadlock_stack=1;${ARG_ENV}")
+  rolter_test_limits(${ARG_LABEL}/${name} LABEL "${label}" TIMEOUT ${ARG_TIMEOUT} ENV ${ARG_ENV})
 endfunction()
 
 # rolter_fuzz(config_toml LINK rolter_config): fuzz/<name>_fuzz.cpp with LLVMFuzzerTestOneInput and
@@ -62,12 +79,13 @@ function(rolter_fuzz name)
   add_executable(${name}_fuzz ${name}_fuzz.cpp)
   target_link_libraries(${name}_fuzz PRIVATE ${ARG_LINK} rolter_options)
   target_include_directories(${name}_fuzz PRIVATE ${CMAKE_SOURCE_DIR})
+  rolter_use_precompiled(${name}_fuzz std)
   if(ROLTER_FUZZ)
-    target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzz_targets ${name}_fuzz)
   else()
     target_sources(${name}_fuzz PRIVATE replay_main.cpp)
-    rolter_use_precompiled(${name}_fuzz std)
     add_test(NAME fuzz/${name} COMMAND ${name}_fuzz ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
     set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 120)
   endif()

@@ -29,9 +29,14 @@ if(ROLTER_SANITIZE)
   endif()
 endif()
 
-# Coverage counters in every folder, or libFuzzer would see its own entry point only.
+# Coverage counters in every folder, or libFuzzer would see its own entry point only. In tests they
+# would only cost.
 if(ROLTER_FUZZ)
-  target_compile_options(rolter_options INTERFACE -fsanitize=fuzzer-no-link)
+  set(is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+  set(is_of_tests $<STREQUAL:$<TARGET_PROPERTY:NAME>,rolter_test_pch>)
+  target_compile_options(
+    rolter_options
+    INTERFACE $<$<NOT:$<OR:${is_program},${is_of_tests}>>:-fsanitize=fuzzer-no-link>)
 endif()
 
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
