@@ -110,6 +110,53 @@ std::optional<std::size_t> line_of_overlong_key(std::string_view text) {
   return std::nullopt;
 }
 
+/// The end of a string that begins at `at` with a quote: behind its closing one, or where its line
+/// or the text ends.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string_view triple = quote == '"' ? R"(""")" : "'''";
+  const bool is_long = text.substr(at).starts_with(triple);
+  for (at += is_long ? 3 : 1; at < text.size(); ++at) {
+    if (quote == '"' && text[at] == '\\') {
+      ++at;
+    } else if (is_long ? text.substr(at).starts_with(triple) : text[at] == quote) {
+      return at + (is_long ? 3 : 1);
+    } else if (!is_long && text[at] == '\n') {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+/// The first character outside ASCII that stands in neither quotes nor a comment. TOML has none
+/// there (1.0.0), and on some of them toml++ 3.3 runs into what it holds to be unreachable.
+std::optional<Position> stray_character(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  Position here{1, 1};
+  std::size_t line_begin = at;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      here.column = at - line_begin + 1;
+      return here;
+    }
+    std::size_t next = at + 1;
+    if (c == '#') {
+      next = std::min(text.find('\n', at), text.size());
+    } else if (c == '"' || c == '\'') {
+      next = end_of_string(text, at);
+    }
+    for (; at < next && at < text.size(); ++at) {
+      if (text[at] == '\n') {
+        ++here.line;
+        line_begin = at + 1;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 std::unexpected<Finding> syntax_fault(Position at, std::string message) {
   return std::unexpected(Finding{Severity::kError, at.line, at.column, "", std::move(message)});
 }
@@ -146,6 +193,9 @@ std::expected<Value, Finding> parse_document(std::string_view text) {
   if (const auto line = line_of_overlong_key(text)) {
     return syntax_fault({*line, 1},
                         fmt::format("more than {} dots in a row; shorten the key", kMaxDotsInARow));
+  }
+  if (const auto at = stray_character(text)) {
+    return syntax_fault(*at, "not valid TOML: outside quotes and comments only ASCII may stand");
   }
   const std::optional<toml::parse_result> parsed = try_parse(text);
   if (!parsed) {

@@ -161,6 +161,27 @@ Result<BodyFraming> read_framing(const Fields& fields, int minor_version) {
   return framing;
 }
 
+/// What Connection names must be tokens (RFC 9110, section 7.6.1): of anything else two readers may
+/// think differently whether the connection stays, and which fields do not pass on.
+bool has_clear_connection(const Fields& fields) {
+  const auto is_clear = [](std::string_view options) {
+    while (!options.empty()) {
+      const std::size_t comma = options.find(',');
+      if (!std::ranges::all_of(trim_blanks(options.substr(0, comma)),
+                               [](char c) { return kToken[static_cast<unsigned char>(c)]; })) {
+        return false;
+      }
+      options.remove_prefix(comma == std::string_view::npos ? options.size() : comma + 1);
+    }
+    return true;
+  };
+  return std::ranges::all_of(fields, [&is_clear](const Field& field) {
+    const bool counts =
+        iequals(field.name, "connection") || iequals(field.name, "proxy-connection");
+    return !counts || is_clear(field.value);
+  });
+}
+
 bool keeps_alive(const Fields& fields, int minor_version) {
   return minor_version >= 1
              ? !fields.lists("connection", "close")
@@ -261,6 +282,9 @@ Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
   if (auto read = read_fields(*first_field, limits, Folds::kRefused, fields); !read) {
     return read;
   }
+  if (!has_clear_connection(fields)) {
+    return malformed("Connection is not a list of tokens");
+  }
   const auto framing = read_framing(fields, head.minor_version);
   if (!framing) {
     return std::unexpected(framing.error());
@@ -293,6 +317,9 @@ Result<void> parse_response_head(std::span<char> bytes, const HeadLimits& limits
   }
   if (auto read = read_fields(*first_field, limits, Folds::kUnfolded, head.fields); !read) {
     return read;
+  }
+  if (!has_clear_connection(head.fields)) {
+    return malformed("Connection is not a list of tokens");
   }
   const auto framing = read_framing(head.fields, head.minor_version);
   if (!framing) {

@@ -23,6 +23,22 @@ TEST(Document, what_the_parser_gives_up_on_is_a_fault_with_its_line) {
   EXPECT_EQ(findings("[=]").size(), 1U);
 }
 
+TEST(Document, outside_quotes_and_comments_only_ascii_may_stand) {
+  const auto fault = [](const std::string& at) {
+    return std::vector<std::string>{
+        at + ": error: not valid TOML: outside quotes and comments only ASCII may stand"};
+  };
+  EXPECT_EQ(findings("[server]\n\xd2\x90 = 1\n"), fault("rolter.toml:2:1"));
+  EXPECT_EQ(findings("[server]\nhost\xc2\xa0= 'a'\n"), fault("rolter.toml:2:5"));
+  EXPECT_EQ(
+      findings(
+          "a = \"\"\"\n\xd2\x90 \"\" \\\" \"\"\"\nb = 'x\xd2\x90' # \xd2\x90\nc\xd2\x90 = 1\n"),
+      fault("rolter.toml:4:2"));
+  EXPECT_EQ(findings("a = \'\'\'\n\xd2\x90 \\\'\'\'\n\xd2\x90 = 1\n"), fault("rolter.toml:3:1"));
+  const std::string marked = "\xEF\xBB\xBF" + kSmall + "# \xd2\x90\n";
+  EXPECT_EQ(findings(marked), findings(kSmall));
+}
+
 TEST(Document, a_fault_is_one_line_whatever_the_parser_quotes) {
   const std::vector<std::string> lines = findings("a = t\nb = 1\n");
   ASSERT_EQ(lines.size(), 1U);

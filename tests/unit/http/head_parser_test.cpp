@@ -52,6 +52,9 @@ TEST(RequestHead, refuses_what_could_be_read_in_two_ways) {
            "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n folded\r\n\r\n",  // obs-fold
            "GET / HTTP/1.1\r\nHost: a\r\nX : 1\r\n\r\n",            // space
            "GET / HTTP/1.1\r\nHost: a\r\nX: 1\n\r\n\r\n",           // bare LF
+           "GET / HTTP/1.1\r\nHost: a\r\nConnection: close x\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, cl\xffose\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: a\r\nConnection: x\r\nProxy-Connection: a;b\r\n\r\n",
            "GET / HTTP/2.0\r\nHost: a\r\n\r\n",
            "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
            "GET / a HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -113,6 +116,11 @@ TEST(ResponseHead, knows_how_the_body_ends) {
   std::string none = "HTTP/1.1 204 No Content\r\n\r\n";
   EXPECT_EQ(parse_answer(none).framing, Framing::kNone);
   EXPECT_TRUE(parse_answer(none).keep_alive);
+}
+
+TEST(HeadParser, connection_may_have_empty_members) {
+  std::string bytes = "GET / HTTP/1.1\r\nHost: a\r\nConnection: , close ,, x-mine\t,\r\n\r\n";
+  EXPECT_TRUE(parse(bytes));
 }
 
 TEST(ResponseHead, folded_lines_become_one) {
