@@ -192,7 +192,7 @@ std::string check_finite(const std::string& text) {
              : fmt::format("\"{}\" is not a finite number", text);
 }
 
-std::string check_seed(const std::string& text) {
+std::string check_whole(const std::string& text) {
   std::uint64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
@@ -223,10 +223,12 @@ void add_workload_options(CLI::App& command, ReplayArguments& arguments) {
       ->check(check_finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--settle", options.pace.settles_after,
-                     "Counts only what comes after so many prompts since the first eviction");
+  command
+      .add_option("--settle", options.pace.settles_after,
+                  "Counts only what comes after so many prompts since the first eviction")
+      ->check(check_whole);
   command.add_option("--seed", options.pace.seed, "Of starts and choices")
-      ->check(check_seed)
+      ->check(check_whole)
       ->capture_default_str();
 }
 
@@ -258,6 +260,7 @@ void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
       .add_option("--max-in-flight", options.max_in_flight,
                   "Requests a strategy may have at a target, beyond which they are refused; 0 = no "
                   "limit")
+      ->check(check_whole)
       ->capture_default_str();
   command
       .add_option("--index-lag", arguments.index_lag_s,
@@ -275,6 +278,7 @@ void add_fleet_options(CLI::App& command, ReplayArguments& arguments) {
       .add_option("--believed-blocks", options.believed_blocks,
                   "Prefix cache that strategies which know what they sent ascribe to each replica "
                   "at first; 0 = no bound")
+      ->check(check_whole)
       ->capture_default_str();
   command.add_flag("!--no-replies", options.record_replies,
                    "Strategies do not remember answers, as with record_replies = false");

@@ -82,6 +82,9 @@ class Run {
         progress(reported);
       }
     }
+    if (pace_.settles_after && since_eviction_ <= *pace_.settles_after) {
+      begin_to_count();  // it has never settled
+    }
     for (std::size_t i = 0; i < outcome_.replicas.size(); ++i) {
       outcome_.replicas[i].believed_blocks = policy_.believed_blocks(i);
     }
@@ -158,10 +161,14 @@ class Run {
   void settle() {
     evicting_ = evicting_ || !change_.removed.empty();
     if (evicting_ && pace_.settles_after && since_eviction_++ == *pace_.settles_after) {
-      outcome_ = {};
-      outcome_.replicas.resize(shape_.replicas);
-      first_.reset();
+      begin_to_count();
     }
+  }
+
+  void begin_to_count() {
+    outcome_ = {};
+    outcome_.replicas.resize(shape_.replicas);
+    first_.reset();
   }
 
   void prefilled(RequestId request, TimePoint now) {

@@ -96,6 +96,7 @@ TEST(VirtualFleet, what_comes_before_the_fleet_has_settled_can_be_left_out) {
   EXPECT_EQ(settled.hit_tokens, 2U * 511);
   EXPECT_EQ(settled.ttft_s.size(), 2U);
   EXPECT_EQ(settled.replicas.size(), 1U);
+  EXPECT_EQ(play(workload, shape, {.settles_after = 4}, policy).prompt_tokens, 0U) << "never";
 }
 
 TEST(VirtualFleet, a_conversation_waits_for_its_answers_and_thinks) {
