@@ -38,8 +38,7 @@ void LearnedChains::stored(const StoredChain& stored) {
     return stored_unnamed(stored);
   }
   const std::uint64_t session =
-      XXH3_64bits(stored.session_id.data(), stored.session_id.size()) ^
-      ((std::uint64_t{to_index(stored.replica)} + 1) * 0x9e3779b97f4a7c15ULL);
+      at_replica(XXH3_64bits(stored.session_id.data(), stored.session_id.size()), stored.replica);
   std::unique_lock lock(mutex_);
   unnamed_.heard(stored.replica, true);
   const auto request_of = [&]() -> Request* {
@@ -282,13 +281,13 @@ void LearnedChains::follow(Request& request) {
 }
 
 void LearnedChains::watch(Request& request) {
-  request.watches = true;
-  unnamed_.watch(request.replica, request.chain.back(), std::to_underlying(ticket_of(request)));
+  request.watched_end = request.chain.back();
+  unnamed_.watch(request.replica, *request.watched_end, std::to_underlying(ticket_of(request)));
 }
 
 void LearnedChains::unwatch(Request& request) {
-  if (std::exchange(request.watches, false)) {
-    unnamed_.unwatch(request.replica, request.chain.back(), std::to_underlying(ticket_of(request)));
+  if (const auto end = std::exchange(request.watched_end, std::nullopt)) {
+    unnamed_.unwatch(request.replica, *end, std::to_underlying(ticket_of(request)));
   }
 }
 

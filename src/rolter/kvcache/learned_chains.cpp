@@ -18,10 +18,6 @@ constexpr double kTokensPerByte = 0.25;
 // Blocks of a prompt, as far as they can be counted, that are not known.
 constexpr std::uint32_t kWorthTokenizing = 1;
 
-std::uint64_t session_key(std::uint64_t id, ReplicaSlot replica) {
-  return id ^ ((std::uint64_t{to_index(replica)} + 1) * 0x9e3779b97f4a7c15ULL);
-}
-
 std::uint64_t id_of(std::string_view session) {
   return XXH3_64bits(session.data(), session.size());
 }
@@ -78,7 +74,7 @@ LearnedChains::Known LearnedChains::find(const Prompt& prompt, std::vector<Chain
 std::uint64_t LearnedChains::choose_tag(const ChainTree::Place& place, ReplicaSlot replica) {
   if (place.node != ChainTree::kRoot && place.mark >= tree_.end_mark(place.node)) {
     const std::uint64_t tag = tree_.tag(place.node);
-    const auto other = by_session(session_key(id_of(SessionTag{tag}), replica));
+    const auto other = by_session(at_replica(id_of(SessionTag{tag}), replica));
     if (tag != 0 && (!other || requests_[*other].ended)) {
       return tag;
     }
@@ -103,7 +99,7 @@ LearnedChains::Begun LearnedChains::begin(const Departure& departure, TimePoint 
     id = id_of(departure.own_session);
   }
   tree_.touch(place.node);
-  const std::uint64_t session = session_key(id, departure.replica);
+  const std::uint64_t session = at_replica(id, departure.replica);
   if (const auto other = by_session(session)) {
     Request& before = requests_[*other];
     if (!before.ended || before.ambiguous) {

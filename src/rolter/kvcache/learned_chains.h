@@ -140,8 +140,8 @@ class LearnedChains {
     bool owns_node = false;  // it made its node
     bool committed = false;  // its prompt is in the tree
     bool hybrid = false;
-    bool decoding = false;  // what is stored from now on is the reply
-    bool watches = false;   // the end of its chain, for what an engine stores without a name
+    bool decoding = false;                // what is stored from now on is the reply
+    std::optional<ChainKey> watched_end;  // behind which it waits for unnamed blocks
     ReplicaSlot replica{};
     std::uint64_t begun = 0;  // by the clock of what is stored without a name
     std::uint32_t users = 1;  // of the id

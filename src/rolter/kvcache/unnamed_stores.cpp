@@ -1,13 +1,8 @@
 #include "rolter/kvcache/unnamed_stores.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rolter::kvcache {
-
-std::uint64_t UnnamedStores::place(ReplicaSlot replica, ChainKey key) {
-  return std::to_underlying(key) ^ ((std::uint64_t{to_index(replica)} + 1) * 0x9e3779b97f4a7c15ULL);
-}
 
 void UnnamedStores::stored(ReplicaSlot replica, ChainKey parent, ChainKey block) {
   const std::uint64_t at = place(replica, parent);

@@ -7,12 +7,18 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "rolter/base/ids.h"
 #include "rolter/kvcache/chain_key.h"
 
 namespace rolter::kvcache {
+
+/// One number for what is the same at every replica, and which of them.
+[[nodiscard]] constexpr std::uint64_t at_replica(std::uint64_t what, ReplicaSlot replica) {
+  return what ^ ((std::uint64_t{to_index(replica)} + 1) * 0x9e3779b97f4a7c15ULL);
+}
 
 /// What engines store without saying for whom (vLLM before 0.30, SGLang): how a chain that begins
 /// as a known prompt goes on. A step of decoding fills one block at most, so single blocks behind
@@ -65,7 +71,9 @@ class UnnamedStores {
     ChainKey key{};
     std::uint64_t number = 0;
   };
-  static std::uint64_t place(ReplicaSlot replica, ChainKey key);
+  static std::uint64_t place(ReplicaSlot replica, ChainKey key) {
+    return at_replica(std::to_underlying(key), replica);
+  }
 
   absl::flat_hash_map<ReplicaSlot, Engine> engines_;
   absl::flat_hash_map<std::uint64_t, Block> after_;
