@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "rolter/cluster/outcome.h"
-#include "rolter/openai/model_splice.h"
 #include "rolter/proxy/upstream_request.h"
 
 namespace rolter::proxy {
@@ -33,6 +32,7 @@ Forwarding::Forwarding(LoopState& loop, http::ServerConnection& client, const Ga
       patience_(loop.loop.wheel(), [this] { on_patience_ended(); }),
       loss_check_(loop.loop.wheel(), [this] { check_for_loss(); }),
       streamed_(request.view().stream),
+      has_prompt_(!request.view().prompt.text.empty()),
       asks_usage_(state.config.routes[route.index].ask_usage &&
                   !request.view().asking_usage.text.empty()) {}
 
@@ -140,10 +140,12 @@ http::Task<std::expected<void, Forwarding::Failure>> Forwarding::exchange_heads(
     }
     const bool reused = now.connection->exchanges() > 0;
     const Interrupt::Guard guard(interrupt_, [&now] { now.connection->abort(); });
-    // Before the turn: others choose meanwhile, and the strategy may give it a session to go under.
+    // Before the turn, in which others choose and parse: what they do would cost another parse. The
+    // strategy may give it a session to go under.
     remember(now);
+    const openai::SplicedBody body = body_for(now);
     co_await loop_.loop.turn();
-    const Result<void> sent = co_await send(now);
+    const Result<void> sent = co_await send(now, body);
     if (!sent) {
       now.connection->end_sending();
     }
@@ -215,14 +217,16 @@ http::Task<Result<void>> send_rest(http::UpstreamConnection& connection, std::st
 
 }  // namespace
 
-http::Eventual<Result<void>> Forwarding::send(Try& now) {
-  const auto& target = targets().targets[now.target];
-  const openai::SplicedBody body =
-      holder_is_only_ ? openai::SplicedBody{{request_.body()}}
-      : asks_usage_
-          ? openai::splice_model_and_usage(request_.body(), request_.view(), target.model,
-                                           spliced_model_)
-          : openai::splice_model(request_.body(), request_.view(), target.model, spliced_model_);
+openai::SplicedBody Forwarding::body_for(const Try& now) {
+  if (holder_is_only_) {
+    return {{request_.body()}};
+  }
+  const auto splice = asks_usage_ ? openai::splice_model_and_usage : openai::splice_model;
+  return splice(request_.body(), request_.view(), targets().targets[now.target].model,
+                spliced_model_);
+}
+
+http::Eventual<Result<void>> Forwarding::send(Try& now, const openai::SplicedBody& body) {
   const kvcache::TagText session(now.record.session());
   write_upstream_head(
       {.head = client_.head(),

@@ -13,6 +13,7 @@
 #include "rolter/cluster/attempt.h"
 #include "rolter/cluster/retry_policy.h"
 #include "rolter/http/server_connection.h"
+#include "rolter/openai/model_splice.h"
 #include "rolter/proxy/answer_relay.h"
 #include "rolter/proxy/ending.h"
 #include "rolter/proxy/heartbeat.h"
@@ -92,7 +93,8 @@ class Forwarding {
   [[nodiscard]] http::Task<std::expected<void, Failure>> exchange_heads(Try& now);
   [[nodiscard]] http::Eventual<std::expected<void, Failure>> connect(Try& now, bool fresh);
   [[nodiscard]] http::Task<std::expected<void, Failure>> dial(Try& now);
-  [[nodiscard]] http::Eventual<Result<void>> send(Try& now);
+  [[nodiscard]] openai::SplicedBody body_for(const Try& now);
+  [[nodiscard]] http::Eventual<Result<void>> send(Try& now, const openai::SplicedBody& body);
   void remember(Try& now);
   void have_tokenized(const Try& now);
   void remember_reply(Try& now, std::string_view text);
@@ -141,6 +143,7 @@ class Forwarding {
   const cluster::Replica* waiting_for_ = nullptr;  // set before loss_check_ is armed
   Heartbeat* heartbeat_ = nullptr;                 // none: nothing is sent before the answer
   bool streamed_ = false;
+  bool has_prompt_ = false;  // known before it waits: view() would parse the body again
   bool asks_usage_ = false;  // the route does, and the client does not
   bool committed_ = false;
   bool fresh_only_ = false;               // no pooled connection any more

@@ -99,8 +99,8 @@ openai::ObserverOptions Forwarding::observes() const {
                          std::ranges::any_of(route_.shadows, [](const auto& shadow) {
                            return shadow->strategy().remembers_replies();
                          });
-  const bool reads_reply = state_.config.routes[route_.index].record_replies && remembers &&
-                           !request_.view().prompt.text.empty();
+  const bool reads_reply =
+      state_.config.routes[route_.index].record_replies && remembers && has_prompt_;
   return {.reply_bytes = reads_reply ? kReplyBytes : 0};
 }
 
