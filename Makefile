@@ -21,7 +21,7 @@ define built
 	$(step) "build $(1)" cmake --build build/$(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
-.PHONY: help build package test-browser pictures page-cost test-clients demo test check check-deep check-fast lint lint-some asan tsan fuzz fuzz-smoke \
+.PHONY: help build package test-browser pictures page-cost test-clients demo test check check-fast lint asan tsan fuzz fuzz-smoke \
   bench bench-smoke soak soak-short format clean
 
 help:
@@ -33,8 +33,8 @@ help:
 	@echo 'make pictures   the pictures of the live page in docs/images, anew'
 	@echo 'make page-cost   what the live page weighs, and what an open one costs the gateway'
 	@echo 'make test-clients   LiteLLM, LangChain, openai-node and AIPerf against the gateway'
-	@echo 'make check   format, rules, budgets, bench smoke, a soak of 3 minutes, ThreadSanitizer'
-	@echo 'make check-deep   address and undefined sanitizers, short fuzzing, lint'
+	@echo 'make check   format, rules, budgets, bench smoke, more clients, a soak of 3 minutes, sanitizers, short fuzzing'
+	@echo 'make lint    clang-tidy over all sources; LINT_SECONDS bounds it, the newest changes go first'
 	@echo 'make bench   side by side with nginx and haproxy; tables here, JSON under build/bench'
 	@echo 'make fuzz    each fuzz target for FUZZ_SECONDS (60)'
 	@echo 'make soak    the long tests that `make test` leaves out: 40 minutes; writes docs/operations/soak.md'
@@ -48,7 +48,7 @@ build:
 
 test-browser:
 	$(step) 'install what is missing' tools/install-deps build test browser monitor
-	-$(step) 'install the linters' tools/client-env deploy
+	$(step) 'install the linters' tools/client-env deploy
 	$(call built,dev,rolter)
 	$(step) 'page and monitoring' $(ctest) --test-dir build/dev -L 'browser|deploy'
 
@@ -84,25 +84,21 @@ demo: build
 test:
 	$(step) 'install what is missing' tools/install-deps build test
 	$(step) 'install the client libraries' tools/client-env
+	$(step) 'install the linters' tools/client-env deploy
 	$(call built,dev)
 	$(step) 'all tests' $(ctest) --test-dir build/dev -LE 'soak|bench'
 
-check: check-fast bench-smoke soak-short tsan
-
-check-deep: asan fuzz-smoke lint-some
+check: check-fast bench-smoke test-clients soak-short tsan asan fuzz-smoke
 
 check-fast:
 	$(step) 'install what is missing' tools/install-deps build test check
 	$(step) 'format, rules, budgets' tools/check-fast
 
+# The whole of src/ takes longer than CI has; clean results are kept.
 lint:
 	$(step) 'install what is missing' tools/install-deps build test check
 	$(step) 'configure lint' cmake --preset lint --log-level=NOTICE
 	$(step) 'lint' tools/lint build/lint --budget $(LINT_SECONDS)
-
-# The whole of src/ takes longer than CI has; clean results are kept, the newest changes go first.
-lint-some:
-	@$(MAKE) lint LINT_SECONDS=420
 
 asan:
 	$(step) 'install what is missing' tools/install-deps build test check

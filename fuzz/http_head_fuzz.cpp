@@ -1,7 +1,9 @@
 // A head of a request (first byte even) or of an answer. What our parser accepts, Beast's strict
 // one accepts too and reads alike: method, target, version, status, every field, and where the body
 // ends. Ours may refuse more.
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cstddef>
@@ -9,6 +11,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "rolter/http/head_parser.h"
 
@@ -39,17 +43,32 @@ void read_as_beast(beast_http::parser<kIsRequest, beast_http::string_body>& pars
   require(parser.is_header_done());
 }
 
+using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
+
+/// In Beast's order: it keeps fields of one name together, at the first one's place.
+Fields gathered(const Fields& fields) {
+  Fields all;
+  for (const auto& field : fields) {
+    const auto same = std::find_if(all.rbegin(), all.rend(), [&](const auto& other) {
+      return boost::beast::iequals(other.first, field.first);
+    });
+    all.insert(same == all.rend() ? all.end() : same.base(), field);
+  }
+  return all;
+}
+
 template <typename Head, typename Parser>
 void require_same(const Head& head, const Parser& parser) {
   require(parser.get().version() == 10U + static_cast<unsigned>(head.minor_version));
-  auto theirs = parser.get().begin();
+  Fields ours;
   for (const rolter::http::Field& field : head.fields) {
-    require(theirs != parser.get().end());
-    require(view(theirs->name_string()) == field.name);
-    require(view(theirs->value()) == field.value);
-    ++theirs;
+    ours.emplace_back(field.name, field.value);
   }
-  require(theirs == parser.get().end());
+  Fields theirs;
+  for (const auto& field : parser.get()) {
+    theirs.emplace_back(view(field.name_string()), view(field.value()));
+  }
+  require(gathered(ours) == theirs);
 }
 
 bool has_fold(std::string_view bytes) {

@@ -20,6 +20,7 @@
 #include "rolter/simulator/chat_template.h"
 #include "rolter/simulator/kv_cache.h"
 #include "rolter/simulator/tokenizer.h"
+#include "tests/support/volume.h"
 
 namespace rolter::balance {
 namespace {
@@ -250,19 +251,19 @@ std::unique_ptr<Strategy> make_precise(std::shared_ptr<kvcache::Residency> resid
 }
 
 TEST(LearnedChainsVolume, a_hundred_thousand_requests_are_predicted_in_bounded_memory) {
-  const Outcome outcome = run({.requests = 100'000}, [](auto residency) {
+  const Outcome outcome = run({.requests = volume(100'000)}, [](auto residency) {
     return make_precise(std::move(residency), Learning::kOn);
   });
   EXPECT_GE(static_cast<double>(outcome.near) / outcome.compared, 0.99);
   EXPECT_GE(static_cast<double>(outcome.equal) / outcome.compared, 0.90);
   EXPECT_LE(outcome.most_bytes, kMostBytes);
-  EXPECT_GT(outcome.forgotten, 1'000U) << "the bound was never reached";
+  EXPECT_GT(outcome.forgotten, volume(1'000U)) << "the bound was never reached";
   RecordProperty("near", outcome.near);
   RecordProperty("equal", outcome.equal);
 }
 
 TEST(LearnedChainsVolume, caches_serve_as_much_as_with_token_ids) {
-  constexpr int kRequests = 20'000;
+  constexpr int kRequests = volume(20'000);
   const Outcome learned = run({.requests = kRequests}, [](auto residency) {
     return make_precise(std::move(residency), Learning::kOn);
   });
@@ -276,9 +277,9 @@ TEST(LearnedChainsVolume, caches_serve_as_much_as_with_token_ids) {
 }
 
 TEST(LearnedChainsVolume, a_template_that_drops_earlier_reasoning_makes_no_false_pins) {
-  const Outcome outcome =
-      run({.requests = 20'000, .reasons = true, .drops_reasoning = [](int) { return true; }},
-          [](auto residency) { return make_precise(std::move(residency), Learning::kOn); });
+  const Outcome outcome = run(
+      {.requests = volume(20'000), .reasons = true, .drops_reasoning = [](int) { return true; }},
+      [](auto residency) { return make_precise(std::move(residency), Learning::kOn); });
   EXPECT_GE(static_cast<double>(outcome.near) / outcome.compared, 0.95);
   EXPECT_LE(static_cast<double>(outcome.high) / outcome.compared, 0.01);
   EXPECT_EQ(outcome.distrusting, 0) << "it is right without";

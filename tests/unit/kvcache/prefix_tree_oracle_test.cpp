@@ -12,17 +12,13 @@
 #include <vector>
 
 #include "rolter/base/random.h"
+#include "tests/support/volume.h"
 #include "tests/unit/kvcache/prefix_tree_model.h"
 
 namespace rolter::kvcache {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer) || \
-    __has_feature(thread_sanitizer)
-constexpr std::size_t kOperations = 100'000;
-#else
-constexpr std::size_t kOperations = 1'000'000;
-#endif
+constexpr std::size_t kOperations = volume(1'000'000);
 
 struct Setting {
   std::string_view name;

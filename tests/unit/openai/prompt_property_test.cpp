@@ -8,6 +8,7 @@
 
 #include "rolter/openai/prompt.h"
 #include "rolter/openai/request_view.h"
+#include "tests/support/volume.h"
 #include "tests/unit/openai/json_value.h"
 #include "tests/unit/openai/padded_body.h"
 
@@ -122,7 +123,7 @@ Seen see(RequestParser& parser, Endpoint endpoint, const std::string& body) {
 
 TEST(PromptProperty, spacing_order_and_escapes_do_not_matter) {
   RequestParser parser;
-  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint32_t seed = 0; seed < volume(1000U); ++seed) {
     Conversations make(seed);
     std::vector<JsonValue> messages;
     for (std::size_t i = make.below(6); i > 0; --i) {
@@ -141,7 +142,7 @@ TEST(PromptProperty, spacing_order_and_escapes_do_not_matter) {
 
 TEST(PromptProperty, a_longer_conversation_shares_all_of_its_former_turns) {
   RequestParser parser;
-  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+  for (std::uint32_t seed = 0; seed < volume(500U); ++seed) {
     Conversations make(seed);
     std::vector<JsonValue> messages = {make.message()};
     JsonValue body = make.body(messages);
@@ -165,7 +166,7 @@ TEST(PromptProperty, a_longer_conversation_shares_all_of_its_former_turns) {
 
 TEST(PromptProperty, a_changed_text_changes_the_prompt) {
   RequestParser parser;
-  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+  for (std::uint32_t seed = 0; seed < volume(500U); ++seed) {
     Conversations make(seed);
     const JsonValue message = make.message();
     const auto with_text = [&](const std::string& text) {
