@@ -50,6 +50,7 @@ complete -c rolter -n '__fish_seen_subcommand_from replay' -s h -l help
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l gen -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l load -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l session-rate -r
+complete -c rolter -n '__fish_seen_subcommand_from replay' -l settle -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l seed -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l strategy -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l replicas -r
@@ -58,6 +59,8 @@ complete -c rolter -n '__fish_seen_subcommand_from replay' -l prefill-tps -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l max-in-flight -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l index-lag -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l no-events
+complete -c rolter -n '__fish_seen_subcommand_from replay' -l no-cached-tokens
+complete -c rolter -n '__fish_seen_subcommand_from replay' -l believed-blocks -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l no-replies
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l sweep -r
 complete -c rolter -n '__fish_seen_subcommand_from replay' -l json
