@@ -30,6 +30,8 @@ Position to_position(const toml::source_position& from) {
   return {from.line, from.column};
 }
 
+/// TOML's years reach from 0 to 9999; the wall clock's nanoseconds only to 2262. What is outside,
+/// or before 1970, becomes the nearest instant that is not.
 WallTime to_instant(const toml::date_time& from) {
   using std::chrono::minutes;
   const std::chrono::year_month_day day{std::chrono::year{from.date.year},
@@ -39,7 +41,11 @@ WallTime to_instant(const toml::date_time& from) {
                            std::chrono::seconds{from.time.second} +
                            std::chrono::microseconds{from.time.nanosecond / 1000};
   const minutes offset{from.offset ? from.offset->minutes : 0};
-  return WallTime{std::chrono::sys_days{day}} + time_of_day - offset;
+  using std::chrono::microseconds;
+  const microseconds since_1970 =
+      std::chrono::sys_days{day}.time_since_epoch() + time_of_day - offset;
+  constexpr auto kLatest = std::chrono::floor<microseconds>(WallTime::max().time_since_epoch());
+  return WallTime{std::clamp(since_1970, microseconds::zero(), kLatest)};
 }
 
 Value convert(const toml::node& node);

@@ -175,6 +175,12 @@ TEST(Secrets, the_expiry_of_a_key_may_be_a_date_or_its_text) {
   EXPECT_EQ(expiry("2027-01-31 01:30:00+01:30"), expected);
   EXPECT_EQ(expiry("\"2027-01-31T00:00:00Z\""), expected);
   EXPECT_EQ(expiry("\"2027-01-30T23:00:00.000-01:00\""), expected);
+  // Nanoseconds since 1970 hold neither.
+  const auto never = expiry("9999-12-31T23:59:59Z");
+  ASSERT_TRUE(never);
+  EXPECT_GT(*never, WallTime{std::chrono::years{290}});
+  EXPECT_EQ(expiry("1013-02-01T00:00:00Z"), WallTime{});
+  EXPECT_EQ(expiry("0000-01-01T00:00:00+23:59"), WallTime{});
 }
 
 TEST(Secrets, an_expiry_that_names_no_instant_is_refused) {
