@@ -18,6 +18,9 @@ constexpr std::uint32_t kOpeningTokens = 8;
 // Of interpolated tokens a 32nd is not counted: text is not equally dense.
 constexpr double kDoubt = 1.0 - 1.0 / 32;
 
+// A turn has so many times the tokens per byte of the prompt before it, at most.
+constexpr double kDensest = 1.25;
+
 }  // namespace
 
 ChainTree::ChainTree(std::size_t max_bytes) : max_bytes_(max_bytes), nodes_(1) {}
@@ -58,12 +61,33 @@ ChainTree::Point ChainTree::left_of(const Node& node, std::uint32_t mark) const 
       return {static_cast<double>(node.marks[i].offset), static_cast<double>(node.marks[i].tokens)};
     }
   }
-  if (node.parent == kRoot) {
-    return {};
+  return node.parent == kRoot ? Point{} : base_of(node);
+}
+
+ChainTree::Point ChainTree::base_of(const Node& node) const {
+  const Place place{.node = node.parent, .mark = node.parent_mark};
+  const Node& parent = nodes_[node.parent];
+  const double offset = parent.marks[node.parent_mark].offset;
+  const double parents = tokens_at(place, Replies::kCounted);
+  const Mark& before = parent.marks[parent.end_mark];
+  const Mark& end = node.marks[node.end_mark];
+  const auto counted = [](const Mark& mark) {
+    return mark.tokens != kUnknown && mark.tokens != kAllBlocks;
+  };
+  // A template or a tokenizer may have written the reply anew: then the parent's mark behind it
+  // says only how much both chains have in common, and this one has blocks of its own for the
+  // reply.
+  const std::size_t replied = blocks_of(node.parent);
+  const bool written_anew = ends_reply(place) && node.first_block < replied;
+  if (!written_anew || !counted(before) || !counted(end)) {
+    return {offset, parents};
   }
-  const Place base{.node = node.parent, .mark = node.parent_mark};
-  return {static_cast<double>(nodes_[node.parent].marks[node.parent_mark].offset),
-          static_cast<double>(tokens_at(base, Replies::kCounted))};
+  // From the node's end back over what follows the reply, which is about as dense as the prompt.
+  const double density = static_cast<double>(before.tokens) / before.offset;
+  const double behind = (end.offset - offset) * density * kDensest + kOpeningTokens;
+  return {offset,
+          std::clamp(end.tokens - behind, static_cast<double>(node.first_block) * node.block_size,
+                     static_cast<double>(replied) * node.block_size)};
 }
 
 std::uint32_t ChainTree::between(const Node& node, std::uint32_t mark) const {

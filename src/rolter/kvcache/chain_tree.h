@@ -167,6 +167,8 @@ class ChainTree {
   [[nodiscard]] bool fits(const Restored& saved) const;
 
   [[nodiscard]] Point left_of(const Node& node, std::uint32_t mark) const;
+  /// Where the node's own marks begin, with the tokens that its own chain has before it.
+  [[nodiscard]] Point base_of(const Node& node) const;
   [[nodiscard]] std::uint32_t between(const Node& node, std::uint32_t mark) const;
   [[nodiscard]] NodeIndex take_node();
   void append_marks(NodeIndex node, std::span<const PromptMark> marks);

@@ -58,9 +58,11 @@ class LearnedChainsTest : public ::testing::Test {
     for (std::size_t t = 0; t < talk.size(); ++t) {
       open(talk[t].role);
       const bool is_dropped = drops_replies_ && talk[t].role == kAssistant;
+      const bool is_anew = rewrites_replies_ && talk[t].role == kAssistant;
       const std::string text = is_dropped ? "" : talk[t].text;
       for (std::size_t i = 0; i < text.size(); i += 4) {
-        tokens.push_back(static_cast<TokenId>(std::hash<std::string>{}(text.substr(i, 4)) | 256));
+        tokens.push_back(static_cast<TokenId>(std::hash<std::string>{}(text.substr(i, 4)) | 256) +
+                         (is_anew ? 1 : 0));
       }
     }
     open(kAssistant);
@@ -165,6 +167,7 @@ class LearnedChainsTest : public ::testing::Test {
   Residency residency_;
   std::vector<StreamId> streams_;
   TimePoint now_ = TimePoint{} + std::chrono::hours(1);
+  bool rewrites_replies_ = false;  // the template: with other tokens than they were sampled with
   bool drops_replies_ = false;
 };
 

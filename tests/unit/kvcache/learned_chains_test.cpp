@@ -53,6 +53,21 @@ TEST_F(LearnedChainsTest, a_reply_that_the_template_drops_does_not_count) {
   }
 }
 
+TEST_F(LearnedChainsTest, a_reply_written_anew_counts_for_the_other_prompts_that_go_on_from_it) {
+  rewrites_replies_ = true;
+  Talk talk{{kUser, words(10, 200)}};  // 54 tokens: 13 blocks
+  serve(talk, words(20, 120));         // 84 with the reply
+  Talk other = talk;
+  talk.push_back({kUser, words(30, 40)});
+  EXPECT_EQ(known(talk), 13U);
+  serve(talk, "", Usage::kReported, 13);
+  other.push_back({kUser, words(31, 40)});
+  EXPECT_GE(known(other), 18U);  // 21 in truth
+  serve(other, "", Usage::kReported, 21);
+  other.back().text = words(32, 40);
+  EXPECT_EQ(known(other), 21U);  // now that two have parted there
+}
+
 TEST_F(LearnedChainsTest, where_two_texts_part_the_blocks_in_which_their_chains_part_are_known) {
   const std::string rules = words(50, 330);
   for (std::size_t i = 0; i < 3; ++i) {
