@@ -79,6 +79,14 @@ def busy_share(seconds: float = 0.5) -> float:
     return 1 - (idle_after - idle) / max(1, total_after - total)
 
 
+def warn_if_busy(consequence: str = "") -> float:
+    """busy_share(), told when it is enough to disturb."""
+    busy = busy_share()
+    if busy > 0.1:
+        print(f"warning: others use {busy:.0%} of this machine{consequence}")
+    return busy
+
+
 def description() -> dict:
     model = re.search(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
     return {"cpu": model.group(1) if model else "unknown", "cores": os.cpu_count(),

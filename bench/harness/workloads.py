@@ -42,16 +42,22 @@ class Bench:
         the answers hold is checked by verify()."""
         if self.wrk is None:
             return self.load("closed", port, seconds=seconds)
-        script = Path(__file__).with_name("chat.lua")
-        run = subprocess.run(
-            ["taskset", "-c", machine.LOAD_CORE, self.wrk, "-t1", "-c64", f"-d{max(1, round(seconds))}s",
-             "-s", str(script), f"http://127.0.0.1:{port}"],
-            capture_output=True, text=True, check=True, env=environment())
-        return json.loads(re.search(r"JSON (\{.*\})", run.stdout).group(1))
+        return run_wrk(self.wrk, "chat.lua", port, 64, seconds, environment())
 
     def open_idle(self, port: int, streams: int, hold: float) -> subprocess.Popen:
         options = {"connections": streams, "seconds": hold}
         return subprocess.Popen(self._load_command("idle", port, options), stdout=subprocess.PIPE, text=True)
+
+
+def run_wrk(wrk: str, script: str, port: int, connections: int, seconds: float,
+            variables: dict[str, str]) -> dict:
+    """Load from the load core by a script of this folder, and what that says of it."""
+    run = subprocess.run(
+        ["taskset", "-c", machine.LOAD_CORE, wrk, "-t1", f"-c{connections}",
+         f"-d{max(1, round(seconds))}s", "-s", str(Path(__file__).with_name(script)),
+         f"http://127.0.0.1:{port}"],
+        capture_output=True, text=True, check=True, env=variables)
+    return json.loads(re.search(r"JSON (\{.*\})", run.stdout).group(1))
 
 
 @contextmanager
