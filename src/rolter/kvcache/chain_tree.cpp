@@ -68,7 +68,6 @@ ChainTree::Point ChainTree::base_of(const Node& node) const {
   const Place place{.node = node.parent, .mark = node.parent_mark};
   const Node& parent = nodes_[node.parent];
   const double offset = parent.marks[node.parent_mark].offset;
-  const double parents = tokens_at(place, Replies::kCounted);
   const Mark& before = parent.marks[parent.end_mark];
   const Mark& end = node.marks[node.end_mark];
   const auto counted = [](const Mark& mark) {
@@ -80,7 +79,7 @@ ChainTree::Point ChainTree::base_of(const Node& node) const {
   const std::size_t replied = blocks_of(node.parent);
   const bool written_anew = ends_reply(place) && node.first_block < replied;
   if (!written_anew || !counted(before) || !counted(end)) {
-    return {offset, parents};
+    return {offset, static_cast<double>(tokens_at(place, Replies::kCounted))};
   }
   // From the node's end back over what follows the reply, which is about as dense as the prompt.
   const double density = static_cast<double>(before.tokens) / before.offset;
