@@ -155,7 +155,10 @@ bool LearnedChains::prepare(Request& request, const Prompt& prompt, const ChainT
     tree_.chain_of(place.node, tree_.prompt_blocks(place.node), request.chain);
     follow(request);
   }
-  return request.expected_tokens >= tokens + kWorthTokenizing * prompt.block_size;
+  // The reply to a short question is as long as any: where the question ends, it begins.
+  const bool is_new_turn =
+      prompt.kind == PromptKind::kChat && request.one_reply && place.passed < request.marks.size();
+  return is_new_turn || request.expected_tokens >= tokens + kWorthTokenizing * prompt.block_size;
 }
 
 LearnedChains::Ticket LearnedChains::open(std::uint64_t session) {

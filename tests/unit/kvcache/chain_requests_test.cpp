@@ -142,7 +142,7 @@ TEST_F(TokenizedChainsTest, tokens_are_wanted_where_an_engine_names_no_session) 
   prove();
   EXPECT_TRUE(begin(marks_of({{kUser, words(2, 400)}})).wants_tokens);
   EXPECT_FALSE(begin(marks_of({{kUser, words(2, 400)}}), 1).wants_tokens) << "the other engine";
-  EXPECT_FALSE(begin(marks_of({{kUser, "hi"}})).wants_tokens) << "fills no block";
+  EXPECT_TRUE(begin(marks_of({{kUser, "hi"}})).wants_tokens) << "its reply will fill blocks";
   Talk named{{kUser, words(3, 100)}};
   serve(named, "");
   EXPECT_FALSE(begin(marks_of({{kUser, words(4, 400)}})).wants_tokens) << "it does name them";
