@@ -13,7 +13,7 @@ PreciseCacheAware::PreciseCacheAware(const PreciseSettings& settings, RouteResid
 
 Decision PreciseCacheAware::pick(const PickInput& in, Rng& rng, std::vector<Score>* scores) {
   PerCandidate<Held> held;
-  residency_.match(in, rng, held);
+  const std::uint64_t exact_match = residency_.match(in, rng, held);
   RoutePrefixes::All sent;
   if (prefixes_ && std::ranges::any_of(held, [](const Held& one) { return !one.is_known(); })) {
     sent = prefixes_->match(in);
@@ -52,7 +52,8 @@ Decision PreciseCacheAware::pick(const PickInput& in, Rng& rng, std::vector<Scor
           .cached_tokens = chosen.is_known() ? std::optional(cached) : std::nullopt,
           .trace = sent.trace,
           .source = credit.source,
-          .block_size = chosen.block_size};
+          .block_size = chosen.block_size,
+          .exact_match = exact_match};
 }
 
 Record PreciseCacheAware::record(const PickInput& in, const Candidate& chosen) {

@@ -45,11 +45,11 @@ Decision PredictedTtft::describe(const PickInput& in, const Prompt& prompt, std:
           .cached_tokens = outlook.is_exact() ? std::optional(exact) : std::nullopt,
           .trace = prompt.trace,
           .sent_bytes = outlook.is_exact() ? std::nullopt : std::optional(outlook.matched_bytes),
-
           .source = outlook.is_exact()          ? outlook.held.source
                     : outlook.matched_bytes > 0 ? Source::kPrefix
                                                 : Source::kNone,
-          .block_size = outlook.held.block_size};
+          .block_size = outlook.held.block_size,
+          .exact_match = prompt.exact_match};
 }
 
 Record PredictedTtft::record(const PickInput& in, const Candidate& chosen) {
@@ -77,7 +77,7 @@ PredictedTtft::Prompt PredictedTtft::look_up(const PickInput& in, Rng& rng) cons
   Prompt prompt;
   prompt.outlooks.resize(in.eligible.size());
   PerCandidate<Held> held;
-  parts_.residency.match(in, rng, held);
+  prompt.exact_match = parts_.residency.match(in, rng, held);
   prompt.tokens = tokens_of(in);
   if (const auto known = std::ranges::find_if(held, &Held::is_known);
       in.token_ids.empty() && known != held.end()) {

@@ -53,6 +53,7 @@ class PredictedTtft final : public Strategy, private Record::Undo {
     double tokens = 0.0;
     PerCandidate<Outlook> outlooks;
     kvcache::PrefixTree::Trace trace = {};
+    std::uint64_t exact_match = 0;
   };
   [[nodiscard]] double tokens_of(const PickInput& in) const;
   [[nodiscard]] Prompt look_up(const PickInput& in, Rng& rng) const;

@@ -1,40 +1,19 @@
 #include "rolter/balance/route_residency.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "rolter/balance/exact_match.h"
 #include "rolter/kvcache/block_index.h"
 #include "rolter/kvcache/chain_key.h"
 
 namespace rolter::balance {
 namespace {
 
-using kvcache::BlockIndex;
 using kvcache::PendingBlocks;
-using kvcache::StreamId;
-using View = BlockIndex::StreamView;
-
-constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
-
-/// A thread's working memory: a replica may have any number of ranks.
-struct Scratch {
-  std::vector<BlockIndex::ReplicaQuery> queries;
-  std::vector<View> views;
-  std::vector<std::uint32_t> found;  // leading blocks, as views; kUnknown = nothing is known
-  std::vector<std::size_t> tokens;   // of the prompt, as views
-  std::vector<kvcache::ChainKey> chain;
-  std::vector<kvcache::PromptMark> marks;
-  std::vector<std::size_t> group;  // positions in views
-  std::vector<StreamId> streams;   // as group
-  std::vector<std::uint32_t> blocks;
-};
-
-Scratch& scratch() {
-  thread_local Scratch memory;
-  return memory;
-}
+using View = kvcache::BlockIndex::StreamView;
 
 kvcache::PromptExtras extras_for(const View& view, const PickInput& in, std::string_view model) {
   return {.adapter = view.knows_adapter ? model : std::string_view(), .cache_salt = in.cache_salt};
@@ -42,13 +21,13 @@ kvcache::PromptExtras extras_for(const View& view, const PickInput& in, std::str
 
 /// The rank of one engine, views[first] to views[last - 1], that holds the most; of equal ones the
 /// one that has the fewest prompts of ours to compute, then any. `last` when nothing is known.
-std::size_t best_rank(const Scratch& memory, std::size_t first, std::size_t last,
+std::size_t best_rank(const ExactMatch& memory, std::size_t first, std::size_t last,
                       const kvcache::PendingBlocks& pending, Rng& rng) {
   const auto waiting = [&](std::size_t i) { return pending.chains_at(memory.views[i].stream); };
   std::size_t best = last;
   std::size_t equals = 0;
   for (std::size_t i = first; i < last; ++i) {
-    if (memory.found[i] == kUnknown) {
+    if (memory.found[i] == ExactMatch::kUnknown) {
       continue;
     }
     if (best != last && memory.found[i] == memory.found[best]) {
@@ -97,27 +76,30 @@ bool RouteResidency::can_match(const View& view, const PickInput& in) const {
 /// the number of the prompt's tokens.
 std::size_t RouteResidency::find_chain(const View& view, const PickInput& in,
                                        std::string_view model) const {
-  Scratch& memory = scratch();
+  ExactMatch& memory = ExactMatch::of_thread();
+  memory.kind = {
+      .model = model, .block_size = view.block_size, .knows_adapter = view.knows_adapter};
   if (!in.token_ids.empty()) {
+    memory.marks.clear();
     kvcache::chain_keys(in.token_ids, view.block_size, extras_for(view, in, model), memory.chain);
     return in.token_ids.size();
   }
   kvcache::mark_prompt(kvcache::marks_seed(in.prompt.root, model, view.block_size), in.prompt.text,
                        in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
                        memory.marks);
-  return residency_->learned
-      .find({.marks = memory.marks,
-             .kind = {},
-             .block_size = view.block_size,
-             .model = kvcache::marks_seed(0, model, 0)},
-            memory.chain)
-      .prompt_tokens;
+  const auto known = residency_->learned.find({.marks = memory.marks,
+                                               .kind = {},
+                                               .block_size = view.block_size,
+                                               .model = kvcache::marks_seed(0, model, 0)},
+                                              memory.chain);
+  memory.place = known.place;
+  return known.prompt_tokens;
 }
 
 /// Looks up the prompt in all streams whose blocks have the same keys as those of the one at
 /// `first`, which has not been looked at yet.
 void RouteResidency::find_alike(std::size_t first, const PickInput& in) const {
-  Scratch& memory = scratch();
+  ExactMatch& memory = ExactMatch::of_thread();
   const View& model = memory.views[first];
   const auto name = [&memory](const View& view) { return memory.queries[view.position].model; };
   // What is learned is kept by the model's name; token ids are the same for all.
@@ -126,8 +108,9 @@ void RouteResidency::find_alike(std::size_t first, const PickInput& in) const {
   memory.streams.clear();
   for (std::size_t i = first; i < memory.views.size(); ++i) {
     const View& view = memory.views[i];
-    if (memory.found[i] == kUnknown && view.usable && view.block_size == model.block_size &&
-        view.knows_adapter == model.knows_adapter && (!by_name || name(view) == name(model))) {
+    if (memory.found[i] == ExactMatch::kUnknown && view.usable &&
+        view.block_size == model.block_size && view.knows_adapter == model.knows_adapter &&
+        (!by_name || name(view) == name(model))) {
       memory.group.push_back(i);
       memory.streams.push_back(view.stream);
     }
@@ -135,7 +118,7 @@ void RouteResidency::find_alike(std::size_t first, const PickInput& in) const {
   const std::size_t tokens = find_chain(model, in, name(model));
   memory.blocks.assign(memory.streams.size(), 0);
   if (!memory.chain.empty()) {
-    residency_->lookup(memory.chain, memory.streams, in.now, memory.blocks);
+    memory.any_pending |= residency_->lookup(memory.chain, memory.streams, in.now, memory.blocks);
   }
   for (std::size_t i = 0; i < memory.group.size(); ++i) {
     const View& view = memory.views[memory.group[i]];
@@ -146,21 +129,22 @@ void RouteResidency::find_alike(std::size_t first, const PickInput& in) const {
   }
 }
 
-void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& held) const {
+std::uint64_t RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& held) const {
   held.assign(in.eligible.size(), {});
   if (in.token_ids.empty() && (!learns() || in.prompt.text.empty())) {
-    return;
+    return 0;
   }
-  Scratch& memory = scratch();
+  ExactMatch& memory = ExactMatch::of_thread();
+  memory.begin();
   memory.queries.clear();
   for (const Candidate& candidate : in.eligible) {
     memory.queries.push_back({.replica = candidate.replica, .model = models_[candidate.target]});
   }
   residency_->index.streams_of(memory.queries, memory.views);
-  memory.found.assign(memory.views.size(), kUnknown);
+  memory.found.assign(memory.views.size(), ExactMatch::kUnknown);
   memory.tokens.assign(memory.views.size(), 0);
   for (std::size_t i = 0; i < memory.views.size(); ++i) {
-    if (memory.found[i] == kUnknown && can_match(memory.views[i], in)) {
+    if (memory.found[i] == ExactMatch::kUnknown && can_match(memory.views[i], in)) {
       find_alike(i, in);
     }
   }
@@ -183,6 +167,7 @@ void RouteResidency::match(const PickInput& in, Rng& rng, PerCandidate<Held>& he
       }
     }
   }
+  return memory.number;
 }
 
 Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool optimistic) {
@@ -190,22 +175,24 @@ Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool
   if (in.token_ids.empty() && !learns()) {
     return record;
   }
-  Scratch& memory = scratch();
-  const std::string& model = models_[chosen.target];
-  memory.queries.assign(1, {.replica = chosen.replica, .model = model});
-  residency_->index.streams_of(memory.queries, memory.views);
-  const bool has_ranks = memory.views.size() > 1;
-  const auto view = std::ranges::find_if(
-      memory.views, [&](const View& stream) { return !has_ranks || stream.rank == chosen.rank; });
+  ExactMatch& memory = ExactMatch::of_thread();
+  const std::string_view model = models_[chosen.target];
+  const bool is_looked_up = in.decided != nullptr && in.decided->exact_match == memory.number;
+  if (!is_looked_up) {
+    memory.begin();
+    memory.queries.assign(1, {.replica = chosen.replica, .model = model});
+    residency_->index.streams_of(memory.queries, memory.views);
+  }
+  const std::span<const View> streams = memory.views_of(chosen.replica, model);
+  const View* const view = ExactMatch::view_of(streams, chosen.rank);
   // The blocks of a medium are known by its content as well, which neither text nor ids tell.
-  const bool has_chain = view != memory.views.end() && can_match(*view, in) && !in.prompt.has_media;
-  memory.marks.clear();
-  memory.chain.clear();
-  if (has_chain) {
+  if (view == nullptr || !can_match(*view, in) || in.prompt.has_media) {
+    memory.forget_chain();
+  } else if (!memory.kind.has(*view, model)) {
     find_chain(*view, in, model);
   }
-  if (learns() && !memory.views.empty()) {
-    begin_lesson(in, chosen, view == memory.views.end() ? nullptr : &*view, record);
+  if (learns() && !streams.empty()) {
+    begin_lesson(in, chosen, view, record);
   }
   if (memory.chain.empty() || !(optimistic || view->hybrid)) {
     return record;
@@ -213,7 +200,9 @@ Record RouteResidency::record(const PickInput& in, const Candidate& chosen, bool
   if (view->hybrid && !in.token_ids.empty()) {
     residency_->ends.add(view->stream, memory.chain);
   }
-  if (optimistic) {
+  const bool is_resident =
+      is_looked_up && !memory.any_pending && memory.found_in(*view) == memory.chain.size();
+  if (optimistic && !is_resident) {
     const auto ticket = residency_->pending.add(view->stream, memory.chain, in.now);
     if (ticket != PendingBlocks::Ticket::kNone) {
       record.add(*this, std::to_underlying(ticket));
@@ -228,15 +217,17 @@ void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen, 
   using kvcache::LearnedChains;
   const bool predicted = in.token_ids.empty() && in.cached_tokens;
   const LearnedChains::Begun begun = residency_->learned.begin(
-      {.prompt = {.marks = scratch().marks,
+      {.prompt = {.marks = ExactMatch::of_thread().marks,
                   .kind =
                       in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
                   .block_size = view == nullptr ? 0 : view->block_size,
-                  .model = model_ids_[chosen.target]},
+                  .model = model_ids_[chosen.target],
+                  .place = ExactMatch::of_thread().place},
        .replica = chosen.replica,
        .own_session = in.session,
        .may_learn = in.token_ids.empty() && !in.prompt.is_list && in.session_is_clear,
        .one_reply = in.choices == 1,
+       .wants_ends = view != nullptr && view->hybrid,
        .predicted_tokens = predicted ? static_cast<std::uint32_t>(*in.cached_tokens) : 0},
       in.now);
   record.set_session(begun.tag);

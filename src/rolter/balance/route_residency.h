@@ -48,8 +48,9 @@ class RouteResidency final : private Record::Undo {
   /// For each eligible target. Nothing is known of a target without a usable stream of events or
   /// with an unknown block size, and of all targets when the prompt fills no block, or its ids are
   /// not known and no chain has been learned that its text begins with. `rng` decides between equal
-  /// ranks. Allocates only while this thread's scratch memory grows.
-  void match(const PickInput& in, Rng& rng, PerCandidate<Held>& held) const;
+  /// ranks. Allocates only while this thread's scratch memory grows. Returns a number for
+  /// Decision::exact_match.
+  std::uint64_t match(const PickInput& in, Rng& rng, PerCandidate<Held>& held) const;
 
   /// The prompt goes to the chosen target's rank; if `optimistic`, what is known of its chain
   /// counts as held there from now on. The record has the session under which it is to go.

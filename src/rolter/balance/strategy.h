@@ -88,6 +88,8 @@ struct Decision {
                                                   // tree; absent = nothing was expected by that
   Source source = Source::kNone;
   std::uint32_t block_size = 0;  // tokens, of the engine whose cached_tokens are known
+  std::uint64_t exact_match =
+      0;  // RouteResidency's, where the prompt's chain was found: for record()
 };
 
 /// `reason`, unless there was no choice.

@@ -85,11 +85,11 @@ bool LearnedChains::reach(Request& request, const StoredChain& stored) {
     return depth == 0 || (chain.size() >= depth && chain[depth - 1] == stored.parent);
   };
   if (!leads_to(request.chain)) {
-    const ChainTree::Place place = tree_.find(request.marks);
-    if (tree_.blocks_of(place.node) < depth) {
+    request.place = tree_.find_again(request.marks, request.place);
+    if (tree_.blocks_of(request.place.node) < depth) {
       return false;
     }
-    tree_.chain_of(place.node, depth, request.chain);
+    tree_.chain_of(request.place.node, depth, request.chain);
     if (!leads_to(request.chain)) {
       request.chain.clear();
       return false;
@@ -130,7 +130,7 @@ void LearnedChains::commit(Request& request) {
 void LearnedChains::enter(Request& request) {
   request.committed = true;
   ++counts_.learned;
-  const ChainTree::Place place = tree_.find(request.marks);
+  const ChainTree::Place place = tree_.find_again(request.marks, request.place);
   tree_.chain_of(place.node, tree_.blocks_of(place.node), known_);
   const std::size_t common = common_length(known_, request.chain);
   ChainTrust& trust = trusts_.of(request.model);
@@ -151,18 +151,22 @@ void LearnedChains::enter(Request& request) {
                               .tag = request.tag},
                              place, request.chain, common);
     request.owns_node = true;
+    request.ends_node = true;
     set_prompt_end(request);
+    confirm(request);
     attach_reply(request);
     return;
   }
   // A prompt that was known: what was missing of its chain, such as that of one given up.
   request.node = tree_.name_of(place.node);
-  const bool ends_there = place.mark == tree_.end_mark(place.node);
-  if (ends_there && !request.decoding && common == known_.size() && request.chain.size() > common) {
+  request.ends_node = place.mark == tree_.end_mark(place.node);
+  const bool goes_on = common == known_.size() && request.chain.size() > common;
+  if (request.ends_node && !request.decoding && goes_on) {
     tree_.set_chain(place.node, common, std::span(request.chain).subspan(common));
     request.owns_node = true;
     set_prompt_end(request);
   }
+  confirm(request);
 }
 
 /// More of a chain that was entered before.
@@ -189,6 +193,12 @@ void LearnedChains::set_prompt_end(Request& request) {
   tree_.set_prompt_tokens(request.node.node, tokens);
 }
 
+void LearnedChains::confirm(const Request& request) {
+  if (request.ends_node && request.prompt_tokens != 0 && tree_.is_alive(request.node)) {
+    tree_.confirm(request.node.node, request.prompt_tokens);
+  }
+}
+
 void LearnedChains::attach_reply(Request& request) {
   if (request.reply.empty() || !request.owns_node || !tree_.is_alive(request.node) ||
       tree_.has_reply(request.node.node) || tree_.find(request.reply).passed > 0) {
@@ -211,6 +221,7 @@ void LearnedChains::reported(Ticket ticket, std::uint32_t prompt_tokens,
   if (request->owns_node && tree_.is_alive(request->node)) {
     set_prompt_end(*request);
   }
+  confirm(*request);
 }
 
 void LearnedChains::replied(Ticket ticket, std::string_view text) {

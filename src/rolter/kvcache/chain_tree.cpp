@@ -28,8 +28,10 @@ ChainTree::ChainTree(std::size_t max_bytes) : max_bytes_(max_bytes), nodes_(1) {
 ChainTree::Place ChainTree::find(std::span<const PromptMark> marks) const {
   Place place;
   std::size_t end = marks.size() + 1;  // the number of known ones is in [place.passed, end)
-  while (place.passed + 1 < end) {
-    const std::size_t middle = place.passed + (end - place.passed) / 2;
+  // Most prompts are known, or go on with a turn or two: the first steps are short, from the end.
+  for (std::size_t step = 1; place.passed + 1 < end; step = step * 2 + 1) {
+    const std::size_t middle =
+        place.passed == 0 && step < end / 2 ? end - step : place.passed + (end - place.passed) / 2;
     const auto found = by_digest_.find(marks[middle - 1].digest);
     if (found == by_digest_.end()) {
       end = middle;
@@ -37,7 +39,16 @@ ChainTree::Place ChainTree::find(std::span<const PromptMark> marks) const {
       place = {.node = found->second.node, .mark = found->second.mark, .passed = middle};
     }
   }
+  place.generation = nodes_[place.node].generation;
   return place;
+}
+
+ChainTree::Place ChainTree::find_again(std::span<const PromptMark> marks,
+                                       const Place& before) const {
+  const bool stands = before.node == kRoot || is_alive({before.node, before.generation});
+  const bool goes_on =
+      before.passed < marks.size() && by_digest_.contains(marks[before.passed].digest);
+  return stands && !goes_on ? before : find(marks);
 }
 
 std::uint32_t ChainTree::tokens_at(Place place, Replies replies) const {

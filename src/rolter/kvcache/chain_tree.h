@@ -34,11 +34,15 @@ class ChainTree {
   /// Where a prompt leaves what is known. The root: nowhere.
   struct Place {
     NodeIndex node = kRoot;
-    std::uint32_t mark = 0;  // of the node; meaningless at the root
-    std::size_t passed = 0;  // marks of the prompt that are known
+    std::uint32_t generation = 0;  // of the node
+    std::uint32_t mark = 0;        // of the node; meaningless at the root
+    std::size_t passed = 0;        // marks of the prompt that are known
   };
-  /// A binary search: where a mark is known, all before it are.
+  /// A search in halves, from the end: where a mark is known, all before it are.
   [[nodiscard]] Place find(std::span<const PromptMark> marks) const;
+  /// The same, after an earlier find() of these marks: one step unless more is known since, or
+  /// less.
+  [[nodiscard]] Place find_again(std::span<const PromptMark> marks, const Place& before) const;
 
   enum class Replies : std::uint8_t { kIgnored, kCounted };
   /// Tokens up to the place, at most: all blocks that they fill are the chain's.
@@ -81,6 +85,16 @@ class ChainTree {
   void part(Place place, std::uint32_t blocks);
   /// The prompt that made the node has that many tokens.
   void set_prompt_tokens(NodeIndex node, std::uint32_t tokens);
+  /// The engine has said how many: as many as that.
+  void confirm(NodeIndex node, std::uint32_t tokens) {
+    Node& it = nodes_[node];
+    it.confirmed = it.marks[it.end_mark].tokens == tokens;
+  }
+  /// Whether the prompt that ends at the place is known with all its blocks, on an engine's word.
+  [[nodiscard]] bool is_whole(Place place) const {
+    return place.node != kRoot && place.mark == nodes_[place.node].end_mark &&
+           nodes_[place.node].confirmed && prompt_blocks(place.node) <= blocks_of(place.node);
+  }
   /// The node's chain from block `first` on, which must not be before its own beginning.
   void set_chain(NodeIndex node, std::size_t first, std::span<const ChainKey> keys);
   /// The reply that followed the node's prompt, all of whose blocks are in its chain.
@@ -137,6 +151,7 @@ class ChainTree {
     std::uint32_t children = 0;
     std::uint32_t generation = 0;
     bool is_used = false;
+    bool confirmed = false;   // an engine has said how many tokens its prompt has
     NodeIndex older = kRoot;  // in the order of use, leaves only; kRoot ends it
     NodeIndex newer = kRoot;
   };

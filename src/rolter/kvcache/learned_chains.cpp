@@ -58,7 +58,7 @@ LearnedChains::Known LearnedChains::find(const Prompt& prompt, std::vector<Chain
   const std::lock_guard lock(mutex_);
   const ChainTrust& trust = trusts_.of(prompt.model);
   const ChainTree::Place place = tree_.find(prompt.marks);
-  Known known;
+  Known known{.place = place};
   known.trusted = trust.trusted();
   known.tokens = tree_.tokens_at(
       place, trust.trusts_replies() ? ChainTree::Replies::kCounted : ChainTree::Replies::kIgnored);
@@ -89,7 +89,7 @@ LearnedChains::Begun LearnedChains::begin(const Departure& departure, TimePoint 
   const std::lock_guard lock(mutex_);
   expire(now);
   const Prompt& prompt = departure.prompt;
-  const ChainTree::Place place = tree_.find(prompt.marks);
+  const ChainTree::Place place = tree_.find_again(prompt.marks, prompt.place);
   Begun begun;
   std::uint64_t id = 0;
   if (departure.own_session.empty()) {
@@ -127,17 +127,27 @@ LearnedChains::Begun LearnedChains::begin(const Departure& departure, TimePoint 
   request.tag = std::to_underlying(begun.tag);
   request.model = prompt.model;
   request.predicted_tokens = departure.predicted_tokens;
-  if (departure.may_learn && !prompt.marks.empty() && prompt.block_size > 0) {
+  if (can_learn(departure, place)) {
     request.one_reply = departure.one_reply;
     begun.wants_tokens = prepare(request, prompt, place);
   }
   return begun;
 }
 
+/// Of a prompt that is known as a whole nothing more is learned. Where engines name no session, it
+/// shows all the same whose reply is whose.
+bool LearnedChains::can_learn(const Departure& departure, const ChainTree::Place& place) const {
+  const Prompt& prompt = departure.prompt;
+  const bool is_known = place.passed == prompt.marks.size() && tree_.is_whole(place);
+  return departure.may_learn && !prompt.marks.empty() && prompt.block_size > 0 &&
+         (!is_known || departure.wants_ends || unnamed_.never_names(departure.replica));
+}
+
 /// For what it may teach. Returns whether only a tokenizer can.
 bool LearnedChains::prepare(Request& request, const Prompt& prompt, const ChainTree::Place& place) {
   request.kind = prompt.kind;
   request.block_size = prompt.block_size;
+  request.place = place;
   request.marks.assign(prompt.marks.begin(), prompt.marks.end());
   marks_under_way_ += request.marks.size();
   const bool counts_replies = trusts_.of(prompt.model).trusts_replies();
@@ -234,6 +244,10 @@ std::optional<LearnedChains::Ends> LearnedChains::ended(Ticket ticket, TimePoint
   std::optional<Ends> ends;
   if (Request* const request = find(ticket); request != nullptr && --request->users == 0) {
     request->ended = true;
+    if (request->marks.empty() && !request->ambiguous) {
+      close(ticket);  // no event can teach anything of it
+      return ends;
+    }
     endings_.push_back({.ticket = ticket, .at = latest_ + kAfterAnswer});
     const std::size_t prompt_blocks = !request->hybrid ? 0
                                       : request->prompt_tokens != 0

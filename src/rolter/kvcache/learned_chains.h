@@ -58,7 +58,8 @@ class LearnedChains {
     std::span<const PromptMark> marks;  // mark_prompt(marks_seed(...))
     PromptKind kind = PromptKind::kText;
     std::uint32_t block_size = 0;
-    std::uint64_t model = 0;  // whose error counts together
+    std::uint64_t model = 0;      // whose error counts together
+    ChainTree::Place place = {};  // as an earlier find() of it gave it: saves a search
   };
 
   /// What is known of a prompt's chain.
@@ -66,6 +67,7 @@ class LearnedChains {
     std::uint32_t tokens = 0;         // that the known text has in common with the known chain
     std::uint32_t prompt_tokens = 0;  // of all of it; an estimate unless `tokens` is as large
     bool trusted = true;              // else predictions of this model have been wrong too often
+    ChainTree::Place place = {};
   };
   /// Replaces `chain` by the blocks that an engine's chain for the prompt begins with. Empty when
   /// nothing is known or worth trust.
@@ -77,8 +79,9 @@ class LearnedChains {
     Prompt prompt;
     ReplicaSlot replica{};
     std::string_view own_session = {};  // the caller's session id; empty = none
-    bool may_learn = true;  // its blocks are those of its text: no media, no list of prompts
-    bool one_reply = true;  // n is 1
+    bool may_learn = true;    // its blocks are those of its text: no media, no list of prompts
+    bool one_reply = true;    // n is 1
+    bool wants_ends = false;  // Ends are asked for, also those of a prompt that is known
     std::uint32_t predicted_tokens = 0;  // by what was learned, that the engine will find
   };
   struct Begun {
@@ -139,6 +142,7 @@ class LearnedChains {
     bool one_reply = true;
     bool owns_node = false;  // it made its node
     bool committed = false;  // its prompt is in the tree
+    bool ends_node = false;  // as the end of `node`
     bool hybrid = false;
     bool decoding = false;                // what is stored from now on is the reply
     std::optional<ChainKey> watched_end;  // behind which it waits for unnamed blocks
@@ -156,6 +160,7 @@ class LearnedChains {
     std::uint32_t prompt_tokens = 0;    // as reported; 0 = not yet
     std::uint32_t predicted_tokens = 0;
     std::uint32_t prefill_blocks = 0;  // full ones of the prompt, as events tell
+    ChainTree::Place place;            // where its marks left what was known when last looked up
     ChainTree::Name node;
     std::vector<PromptMark> marks;
     std::vector<PromptMark> reply;
@@ -167,6 +172,7 @@ class LearnedChains {
   };
 
   [[nodiscard]] std::uint64_t choose_tag(const ChainTree::Place& place, ReplicaSlot replica);
+  [[nodiscard]] bool can_learn(const Departure& departure, const ChainTree::Place& place) const;
   [[nodiscard]] bool prepare(Request& request, const Prompt& prompt, const ChainTree::Place& place);
   [[nodiscard]] Request* find(Ticket ticket);
   [[nodiscard]] Ticket ticket_of(std::uint32_t place) const;
@@ -180,6 +186,7 @@ class LearnedChains {
   void enter(Request& request);
   void refresh(Request& request);
   void set_prompt_end(Request& request);
+  void confirm(const Request& request);
   void attach_reply(Request& request);
   void stored_unnamed(const StoredChain& stored);
   void follow(Request& request);

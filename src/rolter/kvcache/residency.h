@@ -24,8 +24,9 @@ struct Residency final : private BlockListener {
 
   /// Sets for each stream the number of leading blocks of `chain` that are resident or pending
   /// there. The streams must be usable ones; the spans have equal sizes; no stream twice. Costs
-  /// what the index's own lookup does, and some 100 ns more while anything is pending.
-  void lookup(std::span<const ChainKey> chain, std::span<const StreamId> streams, TimePoint now,
+  /// what the index's own lookup does, and some 100 ns more while anything is pending. Returns
+  /// whether pending blocks count for any of them.
+  bool lookup(std::span<const ChainKey> chain, std::span<const StreamId> streams, TimePoint now,
               std::span<std::uint32_t> blocks);
 
  private:

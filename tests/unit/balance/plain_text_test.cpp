@@ -101,6 +101,43 @@ TEST_F(PlainTextTest, a_known_beginning_on_its_way_counts_as_held) {
   EXPECT_EQ(strategy->pick(asks(text), rng_, nullptr).target, 0U);
 }
 
+TEST_F(PlainTextTest, a_prompt_that_is_there_is_not_on_its_way) {
+  add_engines(4);
+  const auto strategy = make_learning();
+  const std::string text(150, 't');
+  compute(*strategy, text, 2, tokens(39));
+  residency_->pending.evicted(streams_[2]);
+  ASSERT_EQ(residency_->pending.stats().chains, 0U);
+  const Decision decision = strategy->pick(asks(text), rng_, nullptr);
+  PickInput in = asks(text);
+  in.decided = &decision;
+  const Record there = strategy->record(in, targets_[2]);
+  EXPECT_EQ(residency_->pending.stats().chains, 0U);
+  const Record elsewhere = strategy->record(in, targets_[1]);
+  EXPECT_EQ(residency_->pending.stats().chains, 1U);
+}
+
+TEST_F(PlainTextTest, what_a_decision_has_found_is_not_taken_for_another_prompt_s) {
+  add_engines(4);
+  const auto strategy = make_learning();
+  const std::string one(150, 'x');
+  const std::string other(150, 'y');
+  compute(*strategy, one, 2, tokens(39));
+  compute(*strategy, other, 2, tokens(39, 500));
+  residency_->index.forget(streams_[2], kvcache::BlockIndex::Forget::kBlocksAndEngine);
+  const Decision of_one = strategy->pick(asks(one), rng_, nullptr);
+  const Decision of_other = strategy->pick(asks(other), rng_, nullptr);
+  PickInput in = asks(one);
+  in.decided = &of_one;
+  const Record record = strategy->record(in, targets_[1]);
+  EXPECT_EQ(strategy->pick(asks(one), rng_, nullptr).reason, Reason::kResident);
+  EXPECT_EQ(strategy->pick(asks(other), rng_, nullptr).reason, Reason::kNoCredit);
+  in = asks(other);
+  in.decided = &of_other;  // not the last thing this thread has looked up, either
+  const Record another = strategy->record(in, targets_[3]);
+  EXPECT_EQ(strategy->pick(asks(other), rng_, nullptr).target, 3U);
+}
+
 TEST_F(PlainTextTest, with_a_fallback_the_prefix_tree_speaks_for_what_nothing_is_known_of) {
   add_engines(4);
   const auto tree = std::make_shared<kvcache::PrefixTree>(kvcache::PrefixTreeLimits{});

@@ -41,6 +41,60 @@ TEST_F(LearnedChainsTest, a_callers_own_id_teaches_while_it_is_the_only_one) {
   EXPECT_EQ(known(b), 26U);
 }
 
+TEST_F(LearnedChainsTest, a_prompt_that_is_known_as_a_whole_is_not_learned_again) {
+  const Talk question{{kUser, words(1, 400)}};
+  Talk talk = question;
+  const SessionTag tag = serve(talk, words(2, 40));
+  now_ += 2 * LearnedChains::kAfterAnswer;
+  const auto again = begin(marks_of(question), 1);
+  EXPECT_EQ(again.tag, tag) << "it goes on with the conversation";
+  EXPECT_NE(begin(marks_of(question), 1).tag, tag) << "which nobody else does meanwhile";
+  store(tokens_of(question), 0, 26, id(again.tag), 1);
+  EXPECT_EQ(residency_.learned.stats().learned, 1U);
+  EXPECT_EQ(residency_.learned.stats().under_way, 2U);
+  (void)residency_.learned.ended(again.ticket, now_);
+  EXPECT_EQ(residency_.learned.stats().under_way, 1U) << "no event is waited for";
+  EXPECT_EQ(begin(marks_of(question), 1).tag, tag);
+  EXPECT_EQ(known(question), 26U);
+}
+
+TEST_F(LearnedChainsTest, a_prompt_of_which_no_engine_has_said_how_long_it_is_may_be_longer) {
+  Talk talk{{kUser, words(1, 400)}};
+  const Talk question = talk;
+  serve(talk, words(2, 40), Usage::kSilent);
+  const auto again = begin(marks_of(question), 1);
+  store(tokens_of(question), 0, 26, id(again.tag), 1);
+  EXPECT_EQ(residency_.learned.stats().learned, 2U);
+}
+
+TEST_F(LearnedChainsTest, the_ends_of_a_prompt_that_is_known_are_told_where_they_count) {
+  Talk talk{{kUser, words(1, 400)}};
+  const Talk question = talk;
+  serve(talk, words(2, 40));
+  const std::vector<PromptMark> marks = marks_of(question);
+  const auto again = residency_.learned.begin(
+      {.prompt = prompt(marks), .replica = ReplicaSlot{1}, .wants_ends = true}, now_);
+  store(tokens_of(question), 0, 26, id(again.tag), 1);
+  EXPECT_EQ(residency_.learned.stats().learned, 2U);
+}
+
+TEST_F(LearnedChainsTest, what_was_looked_up_before_saves_a_search_and_no_more) {
+  Talk talk{{kUser, words(1, 200)}};
+  const std::vector<PromptMark> early = marks_of({{kUser, words(1, 400)}});
+  std::vector<ChainKey> chain;
+  const LearnedChains::Known nothing = residency_.learned.find(prompt(early), chain);
+  EXPECT_TRUE(chain.empty());
+  serve(talk, "");
+  // Meanwhile its beginning has become known.
+  LearnedChains::Prompt asked = prompt(early);
+  asked.place = nothing.place;
+  const auto begun = residency_.learned.begin({.prompt = asked, .replica = ReplicaSlot{0}}, now_);
+  store(tokens_of({{kUser, words(1, 400)}}), 0, 26, id(begun.tag));
+  EXPECT_EQ(known({{kUser, words(1, 400)}}), 26U);
+  EXPECT_EQ(residency_.learned.stats().tree.prompts, 2U);
+  EXPECT_EQ(residency_.learned.stats().tree.blocks, 26U) << "it goes on from the beginning's";
+}
+
 TEST_F(LearnedChainsTest, history_that_a_template_rewrites_ends_the_trust_until_it_proves_itself) {
   // Every prompt but the first of a talk is made of other tokens than its text's beginning was.
   const auto talk_on = [this](std::size_t seed, bool rewrites) {
