@@ -174,14 +174,36 @@ void BM_DecodeAndApply(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(2 * kChainBlocks));
 }
 
+/// As prompts are stored: all blocks at once.
+void store_whole(Filled& filled, const Chain& chain) {
+  for (const StreamId stream : filled.streams) {
+    filled.index.begin(stream).stored(chain.stored());
+  }
+}
+
+/// As replies are: block by block, while those of others come.
+void store_scattered(Filled& filled, const Chain& chain) {
+  const Chain other(2'000'000, chain.hashes.size());
+  for (std::size_t i = 0; i < chain.hashes.size(); ++i) {
+    for (const Chain* const one : {&chain, &other}) {
+      for (const StreamId stream : filled.streams) {
+        filled.index.begin(stream).stored(
+            {.hashes = std::span(one->hashes).subspan(i, 1),
+             .parent = i == 0 ? std::nullopt : std::optional(one->hashes[i - 1]),
+             .tokens = std::span(one->tokens).subspan(i * kBlockSize, kBlockSize),
+             .block_size = kBlockSize});
+      }
+    }
+  }
+}
+
 /// One chain, held by all. Arguments: blocks, holders.
+template <void (*kStore)(Filled&, const Chain&)>
 void BM_Lookup(benchmark::State& state) {
   const auto blocks = static_cast<std::size_t>(state.range(0));
   Filled filled(1'000'000, static_cast<std::size_t>(state.range(1)));
   const Chain chain(1'000'000, blocks);
-  for (const StreamId stream : filled.streams) {
-    filled.index.begin(stream).stored(chain.stored());
-  }
+  kStore(filled, chain);
   const auto keys = chain.keys();
   std::vector<std::uint32_t> found(filled.streams.size());
   const AllocationCounter allocations;
@@ -238,7 +260,11 @@ void BM_Memory(benchmark::State& state) {
 }
 
 BENCHMARK(BM_ChainKeys)->Arg(128)->Arg(3750);
-BENCHMARK(BM_Lookup)->Args({128, 16})->Args({3750, 96});
+BENCHMARK(BM_Lookup<store_whole>)->Name("BM_Lookup")->Args({128, 16})->Args({3750, 96});
+BENCHMARK(BM_Lookup<store_scattered>)
+    ->Name("BM_LookupScattered")
+    ->Args({128, 16})
+    ->Args({3750, 96});
 BENCHMARK(BM_LookupCold)->Args({1'000'000, 16})->Args({1'000'000, 1});
 BENCHMARK(BM_Apply)->Args({1'000'000, 16})->Args({1'000'000, 1})->Args({10'000'000, 16});
 BENCHMARK(BM_DecodeAndApply)->Args({1'000'000, 16});

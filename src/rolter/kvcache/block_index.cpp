@@ -139,8 +139,10 @@ class Candidates {
   std::array<std::uint16_t, BlockIndex::kMaxStreams> position_;
 };
 
-/// Follows the chain, with slots fetched 16 and nodes 8 blocks ahead: a step costs no cache miss.
-void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& candidates) {
+/// Follows the part of a chain that begins at block `from`, with slots fetched 16 and nodes 8
+/// blocks ahead: a step costs no cache miss. False when no candidate is left.
+bool walk_scattered(const BlockTable& table, std::span<const ChainKey> chain, std::size_t from,
+                    Candidates& candidates) {
   constexpr std::size_t kSlotsAhead = 16;
   constexpr std::size_t kNodesAhead = 8;
   std::array<BlockTable::Guess, kNodesAhead> guesses;
@@ -158,16 +160,45 @@ void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& 
     if (i + kNodesAhead < chain.size()) {
       guesses[i % kNodesAhead] = table.prefetch_node(chain[i + kNodesAhead]);
     }
-    const auto depth = static_cast<std::uint32_t>(i);
+    const auto depth = static_cast<std::uint32_t>(from + i);
     if (holders == nullptr) {
       candidates.settle_all(depth);
-      return;
+      return false;
     }
     if (!candidates.keep(holders, depth)) {
-      return;
+      return false;
     }
   }
-  candidates.settle_all(static_cast<std::uint32_t>(chain.size()));
+  return true;
+}
+
+/// Follows the chain. A prompt's blocks were mostly stored together and are neighbours in memory,
+/// which spares the search; those of replies came one by one, among others'.
+void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& candidates) {
+  constexpr std::size_t kShortRun = 8;    // neighbours: what follows is scattered, too
+  constexpr std::size_t kScattered = 64;  // blocks, before neighbours are tried again
+  std::size_t at = 0;
+  while (at < chain.size()) {
+    const std::size_t begin = at;
+    for (BlockId node = table.find(chain[at]); node != kNoBlock;
+         node = at < chain.size() ? table.neighbour(node, chain[at]) : kNoBlock) {
+      if (!candidates.keep(table.holders(node), static_cast<std::uint32_t>(at))) {
+        return;
+      }
+      ++at;
+    }
+    if (at == begin) {
+      break;  // nobody holds it
+    }
+    if (at - begin < kShortRun && at < chain.size()) {
+      const auto part = chain.subspan(at, std::min(kScattered, chain.size() - at));
+      if (!walk_scattered(table, part, at, candidates)) {
+        return;
+      }
+      at += part.size();
+    }
+  }
+  candidates.settle_all(static_cast<std::uint32_t>(at));
 }
 
 }  // namespace

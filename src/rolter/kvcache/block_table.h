@@ -78,6 +78,13 @@ class BlockTable {
   /// The holder must be there. Without its last holder a node is gone.
   void remove_holder(BlockId node, HolderBit holder);
 
+  /// The block of that key, if it is the one made after `node`, as the next block of a chain that
+  /// was stored as a whole is: without a search.
+  [[nodiscard]] BlockId neighbour(BlockId node, ChainKey key) const {
+    const std::uint32_t next = std::to_underlying(node) + 1;
+    return next < nodes_cut_ && this->key(BlockId{next}) == key ? BlockId{next} : kNoBlock;
+  }
+
   /// For a walk along known keys, each step some keys ahead of the next: prefetch_slot(), then
   /// prefetch_node(), whose guess holders_guessed() confirms or corrects.
   using Guess = const std::uint64_t*;

@@ -181,6 +181,9 @@ void ChainTree::append_marks(NodeIndex node, std::span<const PromptMark> marks) 
   std::vector<Mark>& own = nodes_[node].marks;
   own.reserve(own.size() + marks.size());
   for (const PromptMark& mark : marks) {
+    by_digest_.prefetch(mark.digest);  // each is a cache miss: better all at once
+  }
+  for (const PromptMark& mark : marks) {
     by_digest_[mark.digest] = {.node = node, .mark = static_cast<std::uint32_t>(own.size())};
     own.push_back({.digest = mark.digest, .offset = mark.offset});
   }
