@@ -44,7 +44,8 @@ Decision CacheAware::pick(const PickInput& in, Rng& rng, std::vector<Score>* sco
           .matched = share_of(in, bytes),
           .matched_units = bytes,
           .trace = best.trace,
-          .sent_bytes = bytes};
+          .sent_bytes = bytes,
+          .source = bytes > 0 ? Source::kPrefix : Source::kNone};
 }
 
 Record CacheAware::record(const PickInput& in, const Candidate& chosen) {

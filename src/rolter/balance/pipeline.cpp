@@ -22,12 +22,14 @@ Decision Pipeline::pick(const PickInput& in, Rng& rng, std::vector<Score>* score
   sum_scores({.pick = in, .matched_bytes = matched.bytes}, parts_.scorers, totals,
              scores == nullptr ? std::span<Score>{} : std::span(*scores).last(in.eligible.size()));
   const Choice choice = choose(in, rng, totals, matched.bytes);
+  const std::size_t bytes = matched.bytes[choice.position];
   return {.target = in.eligible[choice.position].target,
           .reason = unless_only(in, choice.reason),
           .matched = share(choice.position),
-          .matched_units = matched.bytes[choice.position],
+          .matched_units = bytes,
           .trace = matched.trace,
-          .sent_bytes = matched.bytes[choice.position]};
+          .sent_bytes = bytes,
+          .source = bytes > 0 ? Source::kPrefix : Source::kNone};
 }
 
 Record Pipeline::record(const PickInput& in, const Candidate& chosen) {
