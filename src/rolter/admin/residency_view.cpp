@@ -49,7 +49,7 @@ std::string residency_json(const proxy::GatewayState& state, const kvcache::Resi
       .number("prompts", learned.tree.prompts)
       .number("blocks", learned.tree.blocks)
       .number("bytes", learned.tree.bytes)
-      .number("distrusted_models", learned.distrusted)
+      .number("distrusted_routes", learned.distrusted)
       .end()
       .end();
   return json.take();

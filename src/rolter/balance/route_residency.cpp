@@ -56,15 +56,13 @@ std::size_t Held::cached_tokens() const {
 }
 
 RouteResidency::RouteResidency(std::shared_ptr<kvcache::Residency> residency,
-                               std::vector<std::string> models, Learning learning)
+                               std::vector<std::string> models, Learning learning,
+                               std::string_view route)
     : residency_(std::move(residency)),
       models_(std::move(models)),
+      route_id_(kvcache::marks_seed(0, route, 0)),
       learning_(learning),
-      lessons_(residency_) {
-  for (const std::string& model : models_) {
-    model_ids_.push_back(kvcache::marks_seed(0, model, 0));
-  }
-}
+      lessons_(residency_) {}
 
 bool RouteResidency::can_match(const View& view, const PickInput& in) const {
   return view.usable && view.block_size != 0 &&
@@ -90,7 +88,7 @@ std::size_t RouteResidency::find_chain(const View& view, const PickInput& in,
   const auto known = residency_->learned.find({.marks = memory.marks,
                                                .kind = {},
                                                .block_size = view.block_size,
-                                               .model = kvcache::marks_seed(0, model, 0)},
+                                               .trust_id = trust_id(model)},
                                               memory.chain);
   memory.place = known.place;
   return known.prompt_tokens;
@@ -221,7 +219,7 @@ void RouteResidency::begin_lesson(const PickInput& in, const Candidate& chosen, 
                   .kind =
                       in.prompt.is_chat ? kvcache::PromptKind::kChat : kvcache::PromptKind::kText,
                   .block_size = view == nullptr ? 0 : view->block_size,
-                  .model = model_ids_[chosen.target],
+                  .trust_id = trust_id(models_[chosen.target]),
                   .place = ExactMatch::of_thread().place},
        .replica = chosen.replica,
        .own_session = in.session,

@@ -13,6 +13,7 @@
 #include "rolter/balance/strategy.h"
 #include "rolter/base/random.h"
 #include "rolter/kvcache/block_index.h"
+#include "rolter/kvcache/prompt_marks.h"
 #include "rolter/kvcache/residency.h"
 
 namespace rolter::balance {
@@ -41,9 +42,10 @@ enum class Learning : std::uint8_t { kOff, kOn };
 class RouteResidency final : private Record::Undo {
  public:
   /// `models` are the names by which the route's targets know the model: where one is a LoRA
-  /// adapter's, its blocks are not the base model's.
+  /// adapter's, its blocks are not the base model's. `route` names whose predictions are trusted
+  /// together: what one route's requests are made of may not be what another's are.
   RouteResidency(std::shared_ptr<kvcache::Residency> residency, std::vector<std::string> models,
-                 Learning learning = Learning::kOff);
+                 Learning learning = Learning::kOff, std::string_view route = {});
 
   /// For each eligible target. Nothing is known of a target without a usable stream of events or
   /// with an unknown block size, and of all targets when the prompt fills no block, or its ids are
@@ -76,6 +78,9 @@ class RouteResidency final : private Record::Undo {
   void find_alike(std::size_t first, const PickInput& in) const;
   [[nodiscard]] bool can_match(const kvcache::BlockIndex::StreamView& view,
                                const PickInput& in) const;
+  [[nodiscard]] std::uint64_t trust_id(std::string_view model) const {
+    return kvcache::marks_seed(route_id_, model, 0);
+  }
   std::size_t find_chain(const kvcache::BlockIndex::StreamView& view, const PickInput& in,
                          std::string_view model) const;
   void begin_lesson(const PickInput& in, const Candidate& chosen,
@@ -85,7 +90,7 @@ class RouteResidency final : private Record::Undo {
 
   std::shared_ptr<kvcache::Residency> residency_;
   std::vector<std::string> models_;
-  std::vector<std::uint64_t> model_ids_;  // as models_
+  std::uint64_t route_id_;
   Learning learning_;
   Lessons lessons_;
 };

@@ -71,7 +71,7 @@ std::vector<std::string> models_of(const StrategyParts& parts) {
 
 RouteResidency residency_of(const StrategyParts& parts) {
   return {parts.residency, models_of(parts),
-          parts.route.tag_requests ? Learning::kOn : Learning::kOff};
+          parts.route.tag_requests ? Learning::kOn : Learning::kOff, parts.route.model};
 }
 
 std::unique_ptr<Strategy> make_precise_cache_aware(const StrategyParts& parts) {

@@ -133,7 +133,7 @@ void LearnedChains::enter(Request& request) {
   const ChainTree::Place place = tree_.find_again(request.marks, request.place);
   tree_.chain_of(place.node, tree_.blocks_of(place.node), known_);
   const std::size_t common = common_length(known_, request.chain);
-  ChainTrust& trust = trusts_.of(request.model);
+  ChainTrust& trust = trusts_.of(request.trust_id);
   if (request.expected_blocks > 0 && request.chain.size() >= request.expected_blocks) {
     trust.proved(common + 1 >= request.expected_blocks);
   }
@@ -216,7 +216,7 @@ void LearnedChains::reported(Ticket ticket, std::uint32_t prompt_tokens,
   }
   request->prompt_tokens = prompt_tokens;
   if (found && request->predicted_tokens > 0 && request->one_reply) {
-    trusts_.of(request->model).proved(request->predicted_tokens <= *found + request->block_size);
+    trusts_.of(request->trust_id).proved(request->predicted_tokens <= *found + request->block_size);
   }
   if (request->owns_node && tree_.is_alive(request->node)) {
     set_prompt_end(*request);

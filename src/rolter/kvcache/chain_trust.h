@@ -7,7 +7,7 @@
 
 namespace rolter::kvcache {
 
-/// How far what has been learned of a model's chains has proved true.
+/// How far what has been learned of chains has proved true for the requests of one route and model.
 ///
 /// A prediction is wrong when a chain leaves the predicted one more than a block early, or when the
 /// engine finds more than a block less than was predicted. Over kDistrustedFrom (a chat template
@@ -45,15 +45,15 @@ class ChainTrust {
   int replies_ = 0;
 };
 
-/// By model. Bounded: of names beyond kMost all share one.
+/// By LearnedChains::Prompt::trust_id. Bounded: those beyond kMost share one.
 class ChainTrusts {
  public:
-  [[nodiscard]] ChainTrust& of(std::uint64_t model) {
-    return by_model_.size() < kMost || by_model_.contains(model) ? by_model_[model] : rest_;
+  [[nodiscard]] ChainTrust& of(std::uint64_t trust_id) {
+    return by_id_.size() < kMost || by_id_.contains(trust_id) ? by_id_[trust_id] : rest_;
   }
   [[nodiscard]] std::size_t distrusted() const {
     std::size_t count = rest_.trusted() ? 0 : 1;
-    for (const auto& [model, trust] : by_model_) {
+    for (const auto& [id, trust] : by_id_) {
       count += trust.trusted() ? 0 : 1;
     }
     return count;
@@ -61,7 +61,7 @@ class ChainTrusts {
 
  private:
   static constexpr std::size_t kMost = 1024;
-  absl::flat_hash_map<std::uint64_t, ChainTrust> by_model_;
+  absl::flat_hash_map<std::uint64_t, ChainTrust> by_id_;
   ChainTrust rest_;
 };
 

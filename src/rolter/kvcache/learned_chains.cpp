@@ -56,7 +56,7 @@ LearnedChains::Known LearnedChains::find(const Prompt& prompt, std::vector<Chain
     return {};
   }
   const std::lock_guard lock(mutex_);
-  const ChainTrust& trust = trusts_.of(prompt.model);
+  const ChainTrust& trust = trusts_.of(prompt.trust_id);
   const ChainTree::Place place = tree_.find(prompt.marks);
   Known known{.place = place};
   known.trusted = trust.trusted();
@@ -125,7 +125,7 @@ LearnedChains::Begun LearnedChains::begin(const Departure& departure, TimePoint 
   request.begun = unnamed_.clock();
   unnamed_.sent(departure.replica);
   request.tag = std::to_underlying(begun.tag);
-  request.model = prompt.model;
+  request.trust_id = prompt.trust_id;
   request.predicted_tokens = departure.predicted_tokens;
   if (can_learn(departure, place)) {
     request.one_reply = departure.one_reply;
@@ -150,7 +150,7 @@ bool LearnedChains::prepare(Request& request, const Prompt& prompt, const ChainT
   request.place = place;
   request.marks.assign(prompt.marks.begin(), prompt.marks.end());
   marks_under_way_ += request.marks.size();
-  const bool counts_replies = trusts_.of(prompt.model).trusts_replies();
+  const bool counts_replies = trusts_.of(prompt.trust_id).trusts_replies();
   const std::uint32_t tokens = tree_.tokens_at(
       place, counts_replies ? ChainTree::Replies::kCounted : ChainTree::Replies::kIgnored);
   request.expected_blocks = tokens / prompt.block_size;

@@ -58,7 +58,7 @@ class LearnedChains {
     std::span<const PromptMark> marks;  // mark_prompt(marks_seed(...))
     PromptKind kind = PromptKind::kText;
     std::uint32_t block_size = 0;
-    std::uint64_t model = 0;      // whose error counts together
+    std::uint64_t trust_id = 0;   // whose errors count together: a route's, for one model
     ChainTree::Place place = {};  // as an earlier find() of it gave it: saves a search
   };
 
@@ -66,7 +66,7 @@ class LearnedChains {
   struct Known {
     std::uint32_t tokens = 0;         // that the known text has in common with the known chain
     std::uint32_t prompt_tokens = 0;  // of all of it; an estimate unless `tokens` is as large
-    bool trusted = true;              // else predictions of this model have been wrong too often
+    bool trusted = true;  // else predictions under its trust_id have been wrong too often
     ChainTree::Place place = {};
   };
   /// Replaces `chain` by the blocks that an engine's chain for the prompt begins with. Empty when
@@ -129,7 +129,7 @@ class LearnedChains {
     std::uint64_t ambiguous = 0;  // requests that shared a session id with another one
     std::uint64_t unlinked = 0;   // events whose parents are not known
     std::uint64_t refused = 0;    // requests over kMostUnderWay or without room for their marks
-    std::size_t distrusted = 0;   // models
+    std::size_t distrusted = 0;   // trust_ids
   };
   [[nodiscard]] Stats stats() const;
 
@@ -152,7 +152,7 @@ class LearnedChains {
     StreamId stream{};        // that told of its blocks
     std::uint64_t session = 0;
     std::uint64_t tag = 0;
-    std::uint64_t model = 0;
+    std::uint64_t trust_id = 0;
     PromptKind kind = PromptKind::kText;
     std::uint32_t block_size = 0;
     std::uint32_t expected_blocks = 0;  // of the chain, from the text alone

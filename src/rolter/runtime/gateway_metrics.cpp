@@ -46,7 +46,7 @@ void Gateway::collect_learned_chains(telemetry::ScrapeSink& sink) {
   set(Metric::kLearnedChains, "blocks", stats.tree.blocks);
   set(Metric::kLearnedChains, "bytes", stats.tree.bytes);
   set(Metric::kLearnedChains, "requests", stats.under_way);
-  set(Metric::kLearnedChains, "distrusted_models", stats.distrusted);
+  set(Metric::kLearnedChains, "distrusted_routes", stats.distrusted);
   set(Metric::kLearnedChainEvents, "learned", stats.learned);
   set(Metric::kLearnedChainEvents, "tokenized", stats.tokenized);
   set(Metric::kLearnedChainEvents, "not_tokenized",

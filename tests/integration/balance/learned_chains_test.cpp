@@ -96,7 +96,7 @@ TEST_F(LearnedChainsEndToEndTest, plain_text_is_predicted_as_token_ids_are) {
   EXPECT_GT(score.cached_tokens, 30'000U) << "hardly anything was found in a cache";
   EXPECT_GT(metric_of_all(R"(rolter_kv_events_total{{target="{}",kind="removed"}})"), 100.0)
       << "nothing had to leave a cache";
-  EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_models"})"), 0.0);
+  EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_routes"})"), 0.0);
 
   restart_busiest_engine();
   const Score after = converse(150);
@@ -156,7 +156,7 @@ TEST_F(UnnamedEventsTest, the_engines_are_asked_for_tokens) {
   EXPECT_GT(score.cached_tokens, 30'000U) << "hardly anything was found in a cache";
   EXPECT_GT(learned("tokenized"), 100.0);
   EXPECT_EQ(learned("not_tokenized"), 0.0);
-  EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_models"})"), 0.0);
+  EXPECT_EQ(metric(R"(rolter_learned_chains{kind="distrusted_routes"})"), 0.0);
   expect_no_load();
 }
 

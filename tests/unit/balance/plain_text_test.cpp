@@ -16,10 +16,11 @@ namespace {
 /// Requests of plain text, to engines that name the session in their events.
 class PlainTextTest : public PreciseTest {
  protected:
-  std::unique_ptr<PreciseCacheAware> make_learning(std::optional<RoutePrefixes> prefixes = {}) {
+  std::unique_ptr<PreciseCacheAware> make_learning(std::optional<RoutePrefixes> prefixes = {},
+                                                   std::string_view route = "m") {
     return std::make_unique<PreciseCacheAware>(
         PreciseSettings{},
-        RouteResidency(residency_, std::vector<std::string>(4, "m"), Learning::kOn),
+        RouteResidency(residency_, std::vector<std::string>(4, "m"), Learning::kOn, route),
         std::move(prefixes));
   }
   PickInput asks(std::string_view text) const {
@@ -99,6 +100,25 @@ TEST_F(PlainTextTest, a_known_beginning_on_its_way_counts_as_held) {
   residency_->index.forget(streams_[2], kvcache::BlockIndex::Forget::kBlocksAndEngine);
   const Record on_its_way = strategy->record(asks(text), targets_[0]);
   EXPECT_EQ(strategy->pick(asks(text), rng_, nullptr).target, 0U);
+}
+
+TEST_F(PlainTextTest, a_route_is_distrusted_for_its_own_errors) {
+  add_engines(4);
+  const auto strategy = make_learning();
+  const auto other = make_learning({}, "another route to the model");
+  const std::string text(150, 't');
+  compute(*strategy, text, 2, tokens(39));
+  for (int i = 0; i < 40; ++i) {
+    PickInput in = asks(text);
+    in.cached_tokens = 36;
+    Record record = strategy->record(in, targets_[2]);
+    record.keep(kNow);
+    record.report({.prompt_tokens = 39, .cached_tokens = 0});
+    record.end(kNow);
+  }
+  EXPECT_EQ(residency_->learned.stats().distrusted, 1U);
+  EXPECT_EQ(strategy->pick(asks(text), rng_, nullptr).reason, Reason::kNoCredit);
+  EXPECT_EQ(other->pick(asks(text), rng_, nullptr).reason, Reason::kResident);
 }
 
 TEST_F(PlainTextTest, a_prompt_that_is_there_is_not_on_its_way) {

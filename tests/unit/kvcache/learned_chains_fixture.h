@@ -85,7 +85,8 @@ class LearnedChainsTest : public ::testing::Test {
                                     now_);
   }
   static LearnedChains::Prompt prompt(const std::vector<PromptMark>& marks) {
-    return {.marks = marks, .kind = PromptKind::kChat, .block_size = kTokensPerBlock, .model = 7};
+    return {
+        .marks = marks, .kind = PromptKind::kChat, .block_size = kTokensPerBlock, .trust_id = 7};
   }
 
   /// The engine announces blocks [first, last) of a sequence.
