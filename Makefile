@@ -10,8 +10,8 @@ FUZZ_SECONDS ?= 60
 LINT_SECONDS ?= inf
 SOAK_MINUTES ?= 30
 soak_args := --rolter build/release/rolter --report docs/operations/soak.md
-# llvm-symbolizer, so that sanitizer reports name lines.
-export PATH := $(PATH):/usr/lib/llvm-19/bin
+# llvm-symbolizer of our compiler's version, so that sanitizer reports name lines.
+export PATH := /usr/lib/llvm-19/bin:$(PATH)
 step := @tools/step
 ctest := ctest -j $(JOBS) --output-on-failure --no-tests=error
 
