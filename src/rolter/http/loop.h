@@ -8,6 +8,7 @@
 #include "rolter/base/time.h"
 #include "rolter/http/asio.h"
 #include "rolter/http/deadline_wheel.h"
+#include "rolter/http/readiness.h"
 #include "rolter/http/turns.h"
 
 namespace rolter::http {
@@ -15,11 +16,13 @@ namespace rolter::http {
 /// What connections share with the event loop they live on. One thread.
 class Loop {
  public:
-  Loop(asio::io_context& io, const Clock& clock) : io_(io), clock_(clock), turns_(io) {}
+  Loop(asio::io_context& io, const Clock& clock)
+      : io_(io), clock_(clock), readiness_(io, turns_), turns_(io) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   [[nodiscard]] asio::io_context& io() { return io_; }
+  [[nodiscard]] Readiness& readiness() { return readiness_; }
   [[nodiscard]] DeadlineWheel& wheel() { return wheel_; }
   [[nodiscard]] TimePoint now() const { return clock_.now(); }
   [[nodiscard]] WallTime wall_now() const { return clock_.wall_now(); }
@@ -39,6 +42,7 @@ class Loop {
   DeadlineWheel wheel_;
   std::unique_ptr<std::array<char, kScratchBytes>> scratch_ =
       std::make_unique<std::array<char, kScratchBytes>>();
+  Readiness readiness_;
   Turns turns_;  // last: who waits there may use all of the above to its end
 };
 

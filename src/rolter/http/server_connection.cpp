@@ -20,7 +20,7 @@ constexpr std::size_t kMostReadAhead = 1'048'576;  // of what grows: copied a fe
 ServerConnection::ServerConnection(Loop& loop, Socket socket, ServerLimits limits,
                                    BufferBudget* budget)
     : loop_(loop),
-      stream_(std::move(socket)),
+      stream_(loop.readiness(), std::move(socket)),
       limits_(limits),
       share_(budget),
       read_deadline_(loop.wheel(), [this] { on_read_timeout(); }),

@@ -4,35 +4,24 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/deferred.hpp>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace rolter::http {
 namespace {
-
-// Awaiting a deferred operation costs no coroutine frame of its own, unlike use_awaitable.
-constexpr auto kDeferred = asio::as_tuple(asio::deferred);
 
 // Also what TLS says of an aborted stream: it knows the socket by a number that may be another's.
 std::unexpected<Error> cancelled() {
   return fail(ErrorKind::kCancelled, "cancelled");
 }
 
-std::unexpected<Error> from_code(const boost::system::error_code& ec) {
-  if (ec == asio::error::eof) {
-    return fail(ErrorKind::kConnectionClosed, "connection closed by the peer");
-  }
-  if (ec == asio::error::operation_aborted || ec == asio::error::bad_descriptor) {
+std::unexpected<Error> from_errno(int error) {
+  if (error == EBADF) {
     return cancelled();
   }
-  return fail(ErrorKind::kConnectionReset, "connection lost: " + ec.message());
-}
-
-std::unexpected<Error> from_errno(int error) {
-  return from_code({error, boost::system::system_category()});
+  return fail(ErrorKind::kConnectionReset,
+              "connection lost: " + std::error_code(error, std::system_category()).message());
 }
 
 }  // namespace
@@ -50,42 +39,54 @@ void Gather::consume(std::size_t bytes) {
   }
 }
 
-Stream::Stream(Socket socket) : socket_(std::move(socket)) {
-  boost::system::error_code ignored;
-  socket_.non_blocking(true, ignored);
+Stream::Stream(Readiness& readiness, Socket socket) : socket_(readiness, std::move(socket)) {}
+
+Eventual<Result<std::size_t>> Stream::read_some(std::span<char> into) {
+  if (socket_.may_have_bytes()) {
+    auto bytes = try_read(into);
+    if (!bytes || *bytes > 0) {
+      return bytes;
+    }
+  }
+  return await_bytes(into);
 }
 
-Task<Result<std::size_t>> Stream::read_some(std::span<char> into) {
-  if (tls_) {
-    co_return co_await read_some_tls(into);
+Task<Result<std::size_t>> Stream::await_bytes(std::span<char> into) {
+  while (true) {
+    const bool may_go_on = co_await (tls_wants_to_write_ ? socket_.writable() : socket_.readable());
+    if (aborted_ || !may_go_on) {
+      co_return cancelled();
+    }
+    auto bytes = try_read(into);
+    if (!bytes || *bytes > 0) {
+      co_return bytes;
+    }
   }
-  const auto [ec, bytes] =
-      co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), kDeferred);
-  if (aborted_) {
-    co_return cancelled();
-  }
-  if (ec) {
-    co_return from_code(ec);
-  }
-  co_return bytes;
 }
 
 Result<std::size_t> Stream::try_read(std::span<char> into) {
-  if (tls_ && aborted_) {
+  if (aborted_) {
     return cancelled();
   }
   if (tls_) {
     auto step = tls_->read(into);
+    tls_wants_to_write_ = step && step->wait == TlsSession::Wait::kWritable;
     return step ? Result<std::size_t>(step->bytes) : std::unexpected(std::move(step.error()));
   }
-  const ssize_t bytes = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_DONTWAIT);
+  if (!socket_.may_have_bytes() && socket_.is_up_to_date()) {
+    return std::size_t{0};
+  }
+  const ssize_t bytes = ::recv(socket_.descriptor(), into.data(), into.size(), MSG_DONTWAIT);
+  if (bytes < static_cast<ssize_t>(into.size())) {
+    socket_.drained();
+  }
   if (bytes > 0) {
     return static_cast<std::size_t>(bytes);
   }
   if (bytes == 0) {
     return fail(ErrorKind::kConnectionClosed, "connection closed by the peer");
   }
-  if (errno == EAGAIN || errno == EINTR) {
+  if (errno == EAGAIN) {
     return std::size_t{0};
   }
   return from_errno(errno);
@@ -104,7 +105,7 @@ Result<void> Stream::try_write(Gather& out) {
     msghdr message{};
     message.msg_iov = vectors.data();
     message.msg_iovlen = count;
-    const ssize_t sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::sendmsg(socket_.descriptor(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) {
         continue;
@@ -125,26 +126,24 @@ Task<Result<void>> Stream::write_all(Gather out) {
       co_return written;
     }
     const bool wants_read = tls_ && tls_write_wait_ == TlsSession::Wait::kReadable;
-    const auto [ec] =
-        co_await socket_.async_wait(wants_read ? Socket::wait_read : Socket::wait_write, kDeferred);
-    if (aborted_ || ec) {
+    const bool may_go_on = co_await (wants_read ? socket_.readable() : socket_.writable());
+    if (aborted_ || !may_go_on) {
       co_return cancelled();
     }
   }
 }
 
 void Stream::cancel() {
-  boost::system::error_code ignored;
-  socket_.cancel(ignored);
+  socket_.cancel();
 }
 
 Task<Result<void>> Stream::accept_tls(std::shared_ptr<const TlsContext> context) {
-  tls_ = TlsSession::accepting(*context, socket_.native_handle());
+  tls_ = TlsSession::accepting(*context, socket_.descriptor());
   co_return co_await shake_hands();
 }
 
 Task<Result<void>> Stream::connect_tls(TlsPeer peer) {
-  tls_ = TlsSession::connecting(peer, socket_.native_handle());
+  tls_ = TlsSession::connecting(peer, socket_.descriptor());
   co_return co_await shake_hands();
 }
 
@@ -160,35 +159,9 @@ Task<Result<void>> Stream::shake_hands() {
     if (step->wait == TlsSession::Wait::kNone) {
       co_return Result<void>{};
     }
-    if (auto waited = co_await wait_for(step->wait); !waited) {
-      co_return waited;
-    }
-  }
-}
-
-Task<Result<void>> Stream::wait_for(TlsSession::Wait what) {
-  const auto [ec] = co_await socket_.async_wait(
-      what == TlsSession::Wait::kWritable ? Socket::wait_write : Socket::wait_read, kDeferred);
-  if (aborted_ || ec) {
-    co_return cancelled();
-  }
-  co_return Result<void>{};
-}
-
-Task<Result<std::size_t>> Stream::read_some_tls(std::span<char> into) {
-  while (true) {
-    if (aborted_) {
+    const bool writes = step->wait == TlsSession::Wait::kWritable;
+    if (!co_await (writes ? socket_.writable() : socket_.readable())) {
       co_return cancelled();
-    }
-    const auto step = tls_->read(into);
-    if (!step) {
-      co_return std::unexpected(step.error());
-    }
-    if (step->wait == TlsSession::Wait::kNone) {
-      co_return step->bytes;
-    }
-    if (auto waited = co_await wait_for(step->wait); !waited) {
-      co_return std::unexpected(std::move(waited.error()));
     }
   }
 }
@@ -221,29 +194,27 @@ Result<void> Stream::try_write_tls(Gather& out) {
 void Stream::abort() {
   if (!aborted_) {
     aborted_ = true;
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    socket_.close();
   }
 }
 
 void Stream::reset_at_abort() {
-  boost::system::error_code ignored;
-  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket_.descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
 void Stream::shutdown_send() {
   if (tls_ && !aborted_) {
     tls_->say_end();
   }
-  boost::system::error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  ::shutdown(socket_.descriptor(), SHUT_WR);
 }
 
 bool Stream::peer_has_left() const {
   if (aborted_) {
     return true;  // as good as: poll() ignores a closed socket
   }
-  pollfd entry{const_cast<Socket&>(socket_).native_handle(), POLLRDHUP, 0};
+  pollfd entry{socket_.descriptor(), POLLRDHUP, 0};
   return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
@@ -252,9 +223,15 @@ bool Stream::is_quiet() const {
     return false;
   }
   char byte = 0;
-  const ssize_t bytes =
-      ::recv(const_cast<Socket&>(socket_).native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t bytes = ::recv(socket_.descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return bytes < 0 && errno == EAGAIN;
+}
+
+bool Stream::was_quiet() const {
+  if (socket_.may_have_bytes() || !socket_.is_up_to_date()) {
+    return is_quiet();
+  }
+  return !tls_ || !tls_->has_pending();
 }
 
 }  // namespace rolter::http

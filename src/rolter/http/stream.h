@@ -8,6 +8,7 @@
 
 #include "rolter/base/error.h"
 #include "rolter/http/asio.h"
+#include "rolter/http/readiness.h"
 #include "rolter/http/tls.h"
 
 namespace rolter::http {
@@ -49,7 +50,7 @@ class Gather {
 /// and one write may wait at a time.
 class Stream {
  public:
-  explicit Stream(Socket socket);
+  Stream(Readiness& readiness, Socket socket);
 
   /// Everything from here on goes through TLS: as the one who accepted, or as the one who connects
   /// to `peer`. Errors: kConnectFailed, or kCancelled after cancel() or abort().
@@ -58,7 +59,7 @@ class Stream {
 
   /// Waits for at least one byte. Errors: kConnectionClosed at the peer's end, kConnectionReset, or
   /// kCancelled after abort().
-  [[nodiscard]] Task<Result<std::size_t>> read_some(std::span<char> into);
+  [[nodiscard]] Eventual<Result<std::size_t>> read_some(std::span<char> into);
 
   /// What is there now, without waiting: 0 when nothing is. Errors as read_some().
   [[nodiscard]] Result<std::size_t> try_read(std::span<char> into);
@@ -86,20 +87,19 @@ class Stream {
   /// poll(2), no waiting.
   [[nodiscard]] bool peer_has_left() const;
 
-  /// What a pooled connection looks like now: nothing to read and not closed.
+  /// Nothing to read and not closed: at this moment, or when the loop last looked at its events.
   [[nodiscard]] bool is_quiet() const;
-
-  [[nodiscard]] Executor executor() { return socket_.get_executor(); }
+  [[nodiscard]] bool was_quiet() const;
 
  private:
   [[nodiscard]] Task<Result<void>> shake_hands();
-  [[nodiscard]] Task<Result<std::size_t>> read_some_tls(std::span<char> into);
+  [[nodiscard]] Task<Result<std::size_t>> await_bytes(std::span<char> into);
   [[nodiscard]] Result<void> try_write_tls(Gather& out);
-  [[nodiscard]] Task<Result<void>> wait_for(TlsSession::Wait what);
 
-  Socket socket_;
+  WatchedSocket socket_;
   std::unique_ptr<TlsSession> tls_;  // null: plain
   TlsSession::Wait tls_write_wait_ = TlsSession::Wait::kNone;
+  bool tls_wants_to_write_ = false;  // before it can read
   bool aborted_ = false;
 };
 

@@ -40,19 +40,14 @@ class Turns {
 
   [[nodiscard]] Wait next() { return Wait(*this); }
 
- private:
-  struct Waiter {
-    std::coroutine_handle<> coroutine;
-    std::coroutine_handle<> chain;  // that it belongs to
-  };
-
-  void add(Waiter waiter) {
-    if (waiting_.empty()) {
-      asio::post(io_.get_executor(), [this] { run(); });
+  /// From here on whoever holds the turns says when one is: run() by run(), until release().
+  void hold() { is_held_ = true; }
+  void release() {
+    is_held_ = false;
+    if (!waiting_.empty()) {
+      post();
     }
-    waiting_.push_back(waiter);
   }
-
   void run() {
     running_.swap(waiting_);
     for (const Waiter& waiter : running_) {
@@ -60,10 +55,29 @@ class Turns {
     }
     running_.clear();
   }
+  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+
+ private:
+  struct Waiter {
+    std::coroutine_handle<> coroutine;
+    std::coroutine_handle<> chain;  // that it belongs to
+  };
+
+  void add(Waiter waiter) {
+    if (waiting_.empty() && !is_held_) {
+      post();
+    }
+    waiting_.push_back(waiter);
+  }
+
+  void post() {
+    asio::post(io_.get_executor(), [this] { run(); });
+  }
 
   asio::io_context& io_;
   std::vector<Waiter> waiting_;
   std::vector<Waiter> running_;
+  bool is_held_ = false;
 };
 
 }  // namespace rolter::http

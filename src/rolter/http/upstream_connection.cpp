@@ -13,7 +13,7 @@ constexpr HeadLimits kAnswerLimits{
 }  // namespace
 
 UpstreamConnection::UpstreamConnection(Loop& loop, Socket socket)
-    : loop_(loop), stream_(std::move(socket)) {}
+    : loop_(loop), stream_(loop.readiness(), std::move(socket)) {}
 
 Result<void> UpstreamConnection::try_send(Gather& out) {
   in_.consume(std::exchange(pending_, 0));

@@ -64,7 +64,8 @@ class UpstreamConnection {
   /// Whether the connection may carry another exchange: answer complete, kept alive, nothing after.
   [[nodiscard]] bool reusable() const;
 
-  [[nodiscard]] bool is_quiet() const { return stream_.is_quiet(); }
+  /// As of when the loop last looked at its events.
+  [[nodiscard]] bool was_quiet() const { return stream_.was_quiet(); }
   [[nodiscard]] std::uint64_t exchanges() const { return exchanges_; }
   /// After a request that could not be sent whole: an answer may have come before, but the replica
   /// is not to wait for the rest, nor we for what it would say to that.

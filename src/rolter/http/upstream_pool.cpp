@@ -26,7 +26,7 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take_idle() {
       idle_.clear();
       break;
     }
-    if (newest.connection->is_quiet()) {
+    if (newest.connection->was_quiet()) {
       return std::move(newest.connection);
     }
   }
