@@ -9,6 +9,7 @@
 #include "rolter/http/asio.h"
 #include "rolter/http/deadline_wheel.h"
 #include "rolter/http/readiness.h"
+#include "rolter/http/step_times.h"
 #include "rolter/http/turns.h"
 
 namespace rolter::http {
@@ -17,15 +18,16 @@ namespace rolter::http {
 class Loop {
  public:
   Loop(asio::io_context& io, const Clock& clock)
-      : io_(io), clock_(clock), readiness_(io, turns_), turns_(io) {}
+      : io_(io), times_(clock), readiness_(io, turns_, times_), turns_(io) {}
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
   [[nodiscard]] asio::io_context& io() { return io_; }
   [[nodiscard]] Readiness& readiness() { return readiness_; }
   [[nodiscard]] DeadlineWheel& wheel() { return wheel_; }
-  [[nodiscard]] TimePoint now() const { return clock_.now(); }
-  [[nodiscard]] WallTime wall_now() const { return clock_.wall_now(); }
+  /// Of when this step of a coroutine first asked, in steps that Readiness makes.
+  [[nodiscard]] TimePoint now() const { return times_.now(); }
+  [[nodiscard]] WallTime wall_now() const { return times_.wall_now(); }
 
   /// To await before sending.
   [[nodiscard]] Turns::Wait turn() { return turns_.next(); }
@@ -38,7 +40,7 @@ class Loop {
   static constexpr std::size_t kScratchBytes = 65'536;
 
   asio::io_context& io_;
-  const Clock& clock_;
+  StepTimes times_;
   DeadlineWheel wheel_;
   std::unique_ptr<std::array<char, kScratchBytes>> scratch_ =
       std::make_unique<std::array<char, kScratchBytes>>();

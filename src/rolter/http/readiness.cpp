@@ -27,8 +27,8 @@ int make_set() {
 
 }  // namespace
 
-Readiness::Readiness(asio::io_context& io, Turns& turns)
-    : io_(io), turns_(turns), set_(io.get_executor(), make_set()) {}
+Readiness::Readiness(asio::io_context& io, Turns& turns, StepTimes& times)
+    : io_(io), turns_(turns), times_(times), set_(io.get_executor(), make_set()) {}
 
 Readiness::~Readiness() {
   while (!ready_.empty() || !waiting_.empty()) {
@@ -87,12 +87,14 @@ void Readiness::run() {
   for (int round = 0; round < kMostRounds; ++round) {
     const int events = take_events();
     resume_ready();
+    times_.begin_step();
     turns_.run();
     // After a single event there are seldom others, and watching the set finds them too.
     if (events <= 1 && ready_.empty() && turns_.empty()) {
       break;
     }
   }
+  times_.end_steps();
   turns_.release();
   is_running_ = false;
   if (!ready_.empty()) {
@@ -120,6 +122,7 @@ void Readiness::resume_ready() {
   while (!ready_.empty()) {
     Wait& wait = ready_.front();
     ready_.pop_front();
+    times_.begin_step();
     wait.coroutine_.resume();
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "rolter/http/asio.h"
+#include "rolter/http/step_times.h"
 #include "rolter/http/turns.h"
 
 namespace rolter::http {
@@ -18,7 +19,7 @@ class WatchedSocket;
 /// without asking (docs/adr/0007). One thread; must outlive its sockets.
 class Readiness {
  public:
-  Readiness(asio::io_context& io, Turns& turns);
+  Readiness(asio::io_context& io, Turns& turns, StepTimes& times);
   /// Destroys what still waits: nobody will ever resume it.
   ~Readiness();
   Readiness(const Readiness&) = delete;
@@ -69,6 +70,7 @@ class Readiness {
 
   asio::io_context& io_;
   Turns& turns_;
+  StepTimes& times_;
   asio::posix::basic_stream_descriptor<Executor> set_;
   Waits waiting_;
   Waits ready_;

@@ -19,6 +19,8 @@ namespace rolter::kvcache {
 // Bounds that keep 32-bit ids and depths from overflowing when a limit is off or absurd.
 inline constexpr std::size_t kMostTreeBytes = std::size_t{1} << 37;
 inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 31;
+// Of working memory: longer texts are rare.
+inline constexpr std::size_t kMostKeptText = 65'536;
 
 [[nodiscard]] inline PrefixTreeLimits effective(PrefixTreeLimits limits) {
   const auto or_most = [](std::size_t limit, std::size_t most) {
@@ -209,13 +211,18 @@ struct PrefixTree::Impl {
 
   void extend(PromptId id, std::string_view more) {
     const PromptAges::Prompt prompt = ages[id];
-    std::string text;
-    text.reserve(radix.node(prompt.end).depth + more.size());
-    const std::uint64_t root = radix.spell(prompt.end, text);
+    spelled.clear();
+    const std::uint64_t root = radix.spell(prompt.end, spelled);
     const Trace trace = trace_of({.node = prompt.end, .matched = radix.node(prompt.end).depth});
-    text += more;
-    insert(root, text, prompt.replica, trace);
+    spelled += more;
+    insert(root, spelled, prompt.replica, trace);
+    if (spelled.capacity() > kMostKeptText) {
+      spelled = {};
+    }
   }
+
+ private:
+  std::string spelled;  // working memory
 };
 
 }  // namespace rolter::kvcache

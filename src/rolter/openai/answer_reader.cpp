@@ -270,6 +270,11 @@ void AnswerReader::on_plain_string(AnswerWord word, std::string_view escaped) {
 }
 
 void AnswerReader::on_scalar(AnswerWord word, std::string_view text) {
+  const bool is_choice_index =
+      word == kIndex && payload_depth_ == 0 && scanner_.container(1) == kChoices;
+  if (usage_depth_ == 0 && !is_choice_index) {
+    return;
+  }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size() || number > kMostTokens) {
@@ -277,7 +282,7 @@ void AnswerReader::on_scalar(AnswerWord word, std::string_view text) {
   }
   if (usage_depth_ > 0) {
     read_count(word, number);
-  } else if (word == kIndex && payload_depth_ == 0 && scanner_.container(1) == kChoices) {
+  } else {
     choice_ = number;
   }
 }

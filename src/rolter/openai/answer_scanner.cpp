@@ -47,19 +47,15 @@ constexpr KeyTable kWords(std::to_array<std::pair<std::string_view, AnswerWord>>
     {"stop_sequence", AnswerWord::kMeta},
 }));
 
-/// The first quote or backslash in the first words of [from, end), or where the search stopped:
-/// most strings of an answer are short, and calls of memchr would cost more than they do.
-const char* find_end_nearby(const char* from, const char* end) {
-  constexpr int kNearbyWords = 4;
-  for (int i = 0; i < kNearbyWords && end - from >= 8; ++i) {
-    const std::uint64_t word = load_word(from);
-    const std::uint64_t found = matches(word, '"') | matches(word, '\\');
-    if (found != 0) {
-      return from + first_match(found);
+/// The first quote or backslash in [at, end), or end.
+const char* find_mark(const char* at, const char* end) {
+  for (; end - at >= static_cast<std::ptrdiff_t>(sizeof(Bytes16)); at += sizeof(Bytes16)) {
+    const Bytes16 bytes = load_bytes(at);
+    if (const auto first = first_set((bytes == '"') | (bytes == '\\')); first < sizeof(Bytes16)) {
+      return at + first;
     }
-    from += 8;
   }
-  return from;
+  return std::find_if(at, end, [](char c) { return c == '"' || c == '\\'; });
 }
 
 /// Any control character, too: what is not JSON only has to be passed.
@@ -178,27 +174,22 @@ const char* AnswerScanner::pass_numbers(const char* at, const char* end) {
 
 const char* AnswerScanner::in_string(const char* at, const char* end) {
   const char* const from = at;
-  at = find_end_nearby(at, end);
-  const char* quote = at < end && *at == '"' ? at : find_byte(at, end, '"');
   for (;;) {
-    const char* const backslash = find_byte(at, quote, '\\');
-    if (backslash == quote) {
-      if (quote == end) {
-        keep(from, end);
-        return end;
-      }
-      end_string(from, quote);
-      return quote + 1;
+    at = find_mark(at, end);
+    if (at == end) {
+      keep(from, end);
+      return end;
     }
-    if (backslash + 1 == end) {
+    if (*at == '"') {
+      end_string(from, at);
+      return at + 1;
+    }
+    if (at + 1 == end) {
       keep(from, end);
       state_ = State::kEscape;
       return end;
     }
-    at = backslash + 2;
-    if (quote < at) {
-      quote = find_byte(at, end, '"');
-    }
+    at += 2;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,15 @@ using Bytes16 [[gnu::vector_size(16)]] = char;
   Bytes16 bytes;
   std::memcpy(&bytes, from, sizeof(bytes));
   return bytes;
+}
+
+/// Of a comparison of two Bytes16: where the first byte is that matched, or 16.
+template <typename Comparison>
+[[nodiscard]] inline std::size_t first_set(Comparison comparison) {
+  static_assert(sizeof(comparison) == sizeof(Bytes16));
+  const auto [low, high] = std::bit_cast<std::array<std::uint64_t, 2>>(comparison);
+  const int zeros = low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high);
+  return static_cast<std::size_t>(zeros) / 8;
 }
 
 /// Whether one of the `Count` * 16 bytes at `from` is `c`.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <absl/container/inlined_vector.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -134,7 +136,7 @@ class Forwarding {
   Interrupt interrupt_;
   http::Deadline patience_;    // with a silent replica
   http::Deadline loss_check_;  // whether it still lives
-  std::vector<std::size_t> tried_;
+  absl::InlinedVector<std::size_t, 4> tried_;
   std::vector<TokenId> token_ids_;  // of the header; empty = none
   std::string spliced_model_;
   std::vector<balance::Shadow::Ride> shadows_;  // of the route; empty until a target is chosen

@@ -156,7 +156,9 @@ http::Task<Ending> Forwarding::pass_on(Try& now, AnswerRelay& relay, Failure ver
   std::vector<TokenId>().swap(token_ids_);
   patience_.arm(state_.config.timeouts.idle);
   Result<void> done = co_await relay.commit(first);
-  client_.release_request();
+  if (!relay.complete()) {
+    client_.release_request();
+  }
   auto on_progress = [this] {
     last_byte_ = loop_.loop.now();
     patience_.arm(state_.config.timeouts.idle);

@@ -22,7 +22,7 @@ std::expected<Forwarding::Try, Forwarding::NoTarget> Forwarding::choose_now() {
   if (holder_is_only_) {
     return std::unexpected(NoTarget::kAtCap);
   }
-  std::vector<std::size_t> passed_over = tried_;
+  auto passed_over = tried_;
   while (true) {
     const auto availability =
         cluster::eligible_targets(targets(), now, passed_over, loop_.candidates);

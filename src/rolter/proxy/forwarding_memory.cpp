@@ -117,10 +117,8 @@ void Forwarding::remember_reply(Try& now, std::string_view text) {
   if (text.empty()) {
     return;
   }
-  std::string turn;
   if (request_.endpoint() != openai::Endpoint::kCompletions) {
-    turn.assign(1, openai::PromptText::kAssistantTurn).append(text);
-    text = turn;
+    text = loop_.turn.assign(1, openai::PromptText::kAssistantTurn).append(text);
   }
   now.record.reply(text);
   for (balance::Shadow::Ride& shadow : shadows_) {

@@ -15,15 +15,14 @@ std::shared_ptr<ProviderLink> LoopState::link(const Provider& provider, ReplicaS
   return link;
 }
 
-std::string LoopState::make_request_id() {
+void LoopState::make_request_id(std::string& id) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id(32, '0');
+  id.resize(32);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < id.size(); ++i) {
     bits = i % 16 == 0 ? rng() : bits >> 4;
     id[i] = kDigits[bits & 15];
   }
-  return id;
 }
 
 void LoopState::close_idle_connections() {

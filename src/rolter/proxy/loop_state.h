@@ -92,7 +92,7 @@ class LoopState {
   }
 
   /// For a request that brings none.
-  [[nodiscard]] std::string make_request_id();
+  void make_request_id(std::string& id);
 
   http::Loop& loop;
   std::size_t index;
@@ -105,6 +105,7 @@ class LoopState {
   // Working memory between two suspension points.
   std::vector<cluster::Candidate> candidates;
   std::string head;
+  std::string turn;
 
  private:
   TimePoint scored_at_{};

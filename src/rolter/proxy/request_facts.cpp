@@ -2,6 +2,16 @@
 
 namespace rolter::proxy {
 
+void RequestFacts::clear() {
+  RequestFacts fresh;
+  for (const auto text : {&RequestFacts::request_id, &RequestFacts::client, &RequestFacts::method,
+                          &RequestFacts::path, &RequestFacts::model}) {
+    (this->*text).clear();
+    (fresh.*text).swap(this->*text);
+  }
+  *this = std::move(fresh);
+}
+
 std::optional<std::uint64_t> predicted_cached_tokens(const RequestFacts& facts) {
   if (!facts.sent) {
     return std::nullopt;

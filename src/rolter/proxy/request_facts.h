@@ -49,6 +49,9 @@ struct RequestFacts {
   std::optional<cluster::Outcome> outcome;  // of the last attempt
   bool client_gone = false;
   std::string error;  // cause in words, "" when all went well
+
+  /// As new, but for the memory of its texts.
+  void clear();
 };
 
 /// Prompt tokens that the chosen replica was expected to find in its KV cache: as the strategy

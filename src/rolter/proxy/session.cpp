@@ -111,13 +111,17 @@ http::Task<> Session::run() {
 
 void Session::begin_facts() {
   const http::RequestHead& head = client_.head();
-  facts_ = {};
+  facts_.clear();
   facts_.started = loop_.loop.now();
   facts_.client = client_address_;
   facts_.method = head.method;
   facts_.path = path_of(origin_form(head.target));
   const std::string_view id = head.fields.get("x-request-id");
-  facts_.request_id = is_usable_id(id) ? std::string(id) : loop_.make_request_id();
+  if (is_usable_id(id)) {
+    facts_.request_id = id;
+  } else {
+    loop_.make_request_id(facts_.request_id);
+  }
   facts_.trace_id = trace_id_of(head.fields.get(kTraceField));
 }
 
@@ -335,9 +339,9 @@ http::Task<Ending> Session::refuse(OwnError error) {
 http::Task<> Session::refuse_head(const Error& error) {
   // There is no request to speak of: nothing of a head that cannot be read is trusted.
   const OwnError own = head_error(error);
-  facts_ = {};
+  facts_.clear();
   facts_.started = loop_.loop.now();
-  facts_.request_id = loop_.make_request_id();
+  loop_.make_request_id(facts_.request_id);
   facts_.status = own.status;
   facts_.error = own.message;
   const OwnAnswer answer = error_answer(own, openai::ApiShape::kOpenAi, facts_.request_id);

@@ -18,6 +18,7 @@
 #include "rolter/feeds/kv_events.h"
 #include "rolter/kvcache/block_index.h"
 #include "tests/fakes/event_publisher.h"
+#include "tests/fakes/real_clock.h"
 #include "tests/fakes/stored_blocks.h"
 
 namespace rolter::feeds {
@@ -136,13 +137,7 @@ class KvFeedTest : public ::testing::Test {
   http::EgressCheck egress_ = [](const http::Endpoint&) { return Result<void>{}; };
 
  private:
-  class RealClock final : public Clock {
-   public:
-    TimePoint now() const override { return std::chrono::steady_clock::now(); }
-    WallTime wall_now() const override { return std::chrono::system_clock::now(); }
-  };
-
-  RealClock clock_;
+  fakes::RealClock clock_;
   std::mutex notices_mutex_;
   std::vector<std::string> notices_;
   std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include "rolter/http/loop.h"
 #include "rolter/http/task_scope.h"
 #include "tests/fakes/http_responder.h"
+#include "tests/fakes/real_clock.h"
 
 namespace rolter::feeds {
 
@@ -42,12 +43,6 @@ class PollTest : public ::testing::Test {
   }
 
  private:
-  class RealClock final : public Clock {
-   public:
-    TimePoint now() const override { return std::chrono::steady_clock::now(); }
-    WallTime wall_now() const override { return std::chrono::system_clock::now(); }
-  };
-
   void turn_wheel() {
     wheel_timer_.expires_after(http::DeadlineWheel::kTick);
     wheel_timer_.async_wait([this](boost::system::error_code error) {
@@ -59,7 +54,7 @@ class PollTest : public ::testing::Test {
   }
 
   bool turning_ = true;
-  RealClock clock_;
+  fakes::RealClock clock_;
 
  protected:
   PollTest() { turn_wheel(); }

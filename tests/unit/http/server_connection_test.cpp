@@ -1,4 +1,5 @@
 #include "rolter/http/server_connection.h"
+#include "tests/fakes/real_clock.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,12 +13,6 @@
 
 namespace rolter::http {
 namespace {
-
-class RealClock final : public Clock {
- public:
-  TimePoint now() const override { return std::chrono::steady_clock::now(); }
-  WallTime wall_now() const override { return std::chrono::system_clock::now(); }
-};
 
 /// A connected pair: the test writes and reads the client's end as a plain descriptor.
 class ServerConnectionTest : public ::testing::Test {
@@ -58,7 +53,7 @@ class ServerConnectionTest : public ::testing::Test {
 
   bool done_ = false;
   asio::io_context io_{1};
-  RealClock clock_;
+  fakes::RealClock clock_;
   Loop loop_{io_, clock_};
   ServerLimits limits_;
   int ends_[2] = {-1, -1};

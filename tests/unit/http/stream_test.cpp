@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rolter/http/task.h"
+#include "tests/fakes/real_clock.h"
 
 namespace rolter::http {
 namespace {
@@ -61,8 +62,10 @@ class StreamTest : public ::testing::Test {
   }
 
   asio::io_context io_{1};
+  fakes::RealClock clock_;
+  StepTimes times_{clock_};
   Turns turns_{io_};
-  std::unique_ptr<Readiness> readiness_ = std::make_unique<Readiness>(io_, turns_);
+  std::unique_ptr<Readiness> readiness_ = std::make_unique<Readiness>(io_, turns_, times_);
   std::vector<int> peers_;
   std::vector<std::string> log_;
 };
@@ -203,6 +206,28 @@ TEST_F(StreamTest, what_waits_is_destroyed_with_its_loop) {
   EXPECT_EQ(held.use_count(), 2);
   readiness_.reset();
   EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST_F(StreamTest, the_clock_is_read_once_in_a_step_and_anew_between_them) {
+  class CountedClock final : public Clock {
+   public:
+    TimePoint now() const override { return TimePoint{Duration{++reads_}}; }
+    WallTime wall_now() const override { return WallTime{WallTime::duration{++reads_}}; }
+
+   private:
+    mutable int reads_ = 0;
+  };
+  CountedClock counted;
+  StepTimes times(counted);
+  EXPECT_NE(times.now(), times.now());
+  times.begin_step();
+  const TimePoint first = times.now();
+  EXPECT_EQ(times.now(), first);
+  EXPECT_EQ(times.wall_now(), times.wall_now());
+  times.begin_step();
+  EXPECT_NE(times.now(), first);
+  times.end_steps();
+  EXPECT_NE(times.now(), times.now());
 }
 
 TEST_F(StreamTest, who_sends_waits_until_all_that_came_at_once_was_read) {
