@@ -115,17 +115,67 @@ std::optional<int> minor_version_at(const char* at) {
   return at[7] - '0';
 }
 
+/// The fields that say how to read the message, found in one pass.
+struct Noticed {
+  int hosts = 0;
+  int lengths = 0;
+  int codings = 0;
+  bool has_connection = false;  // or Proxy-Connection
+  bool expects_continue = false;
+  std::string_view length;
+  std::string_view coding;
+  std::size_t token_ids_bytes = 0;
+};
+
+Noticed notice(const Fields& fields) {
+  Noticed noticed;
+  for (const auto& [name, value] : fields) {
+    switch (name.size()) {
+      case std::string_view("host").size():
+        noticed.hosts += iequals(name, "host");
+        break;
+      case std::string_view("expect").size():
+        noticed.expects_continue =
+            noticed.expects_continue || (iequals(name, "expect") && iequals(value, "100-continue"));
+        break;
+      case std::string_view("connection").size():
+        noticed.has_connection = noticed.has_connection || iequals(name, "connection");
+        break;
+      case std::string_view("proxy-connection").size():
+        noticed.has_connection = noticed.has_connection || iequals(name, "proxy-connection");
+        break;
+      case std::string_view("content-length").size():
+        if (iequals(name, "content-length")) {
+          ++noticed.lengths;
+          noticed.length = value;
+        }
+        break;
+      case std::string_view("transfer-encoding").size():
+        if (iequals(name, "transfer-encoding")) {
+          ++noticed.codings;
+          noticed.coding = value;
+        }
+        break;
+      case kTokenIdsField.size():
+        noticed.token_ids_bytes += iequals(name, kTokenIdsField) ? value.size() : 0;
+        break;
+      default:
+        break;
+    }
+  }
+  return noticed;
+}
+
 /// The one Content-Length, if there is one. Repeated ones and lists are refused even when they
 /// agree: two readers need not (RFC 9112, section 6.3, allows either).
-Result<std::optional<std::uint64_t>> read_content_length(const Fields& fields) {
-  const std::size_t count = fields.count("content-length");
-  if (count == 0) {
+Result<std::optional<std::uint64_t>> read_content_length(const Noticed& noticed) {
+  if (noticed.lengths == 0) {
     return std::optional<std::uint64_t>{};
   }
-  if (count > 1) {
+  if (noticed.lengths > 1) {
     return fail(ErrorKind::kProtocol, "repeated Content-Length");
   }
-  const std::string_view digits = fields.get("content-length");
+  const std::string_view digits = noticed.length;
   std::uint64_t length = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
   if (error != std::errc{} || end != digits.data() + digits.size()) {
@@ -141,17 +191,16 @@ struct BodyFraming {
 
 /// Exactly one Transfer-Encoding field that says "chunked" and nothing else, and no length beside
 /// it: any other spelling is one that two readers may understand differently (request smuggling).
-Result<BodyFraming> read_framing(const Fields& fields, int minor_version) {
+Result<BodyFraming> read_framing(const Noticed& noticed, int minor_version) {
   BodyFraming framing;
-  const auto length = read_content_length(fields);
+  const auto length = read_content_length(noticed);
   if (!length) {
     return std::unexpected(length.error());
   }
   framing.length = *length;
-  const std::size_t codings = fields.count("transfer-encoding");
-  framing.chunked = codings > 0;
-  if (codings > 1 || (framing.chunked && (!iequals(fields.get("transfer-encoding"), "chunked") ||
-                                          minor_version == 0))) {
+  framing.chunked = noticed.codings > 0;
+  if (noticed.codings > 1 ||
+      (framing.chunked && (!iequals(noticed.coding, "chunked") || minor_version == 0))) {
     return fail(ErrorKind::kProtocol,
                 "unsupported Transfer-Encoding; send \"chunked\" or a length");
   }
@@ -182,21 +231,12 @@ bool has_clear_connection(const Fields& fields) {
   });
 }
 
-bool keeps_alive(const Fields& fields, int minor_version) {
-  return minor_version >= 1
-             ? !fields.lists("connection", "close")
-             : fields.lists("connection", "keep-alive") && !fields.lists("connection", "close");
-}
-
-/// The size of the head without its token-ids lines.
-std::size_t counted_bytes(std::size_t head_bytes, const Fields& fields) {
-  std::size_t counted = head_bytes;
-  for (const Field& field : fields) {
-    if (iequals(field.name, kTokenIdsField)) {
-      counted -= std::min(counted, field.value.size());
-    }
+bool keeps_alive(const Noticed& noticed, const Fields& fields, int minor_version) {
+  if (!noticed.has_connection) {
+    return minor_version >= 1;
   }
-  return counted;
+  return !fields.lists("connection", "close") &&
+         (minor_version >= 1 || fields.lists("connection", "keep-alive"));
 }
 
 bool mentions_token_ids(std::string_view input) {
@@ -282,22 +322,23 @@ Result<void> parse_request_head(std::span<char> bytes, const HeadLimits& limits,
   if (auto read = read_fields(*first_field, limits, Folds::kRefused, fields); !read) {
     return read;
   }
-  if (!has_clear_connection(fields)) {
+  const Noticed noticed = notice(fields);
+  if (noticed.has_connection && !has_clear_connection(fields)) {
     return malformed("Connection is not a list of tokens");
   }
-  const auto framing = read_framing(fields, head.minor_version);
+  const auto framing = read_framing(noticed, head.minor_version);
   if (!framing) {
     return std::unexpected(framing.error());
   }
-  const std::size_t hosts = fields.count("host");
-  if (hosts > 1 || (hosts == 0 && head.minor_version >= 1)) {
+  if (noticed.hosts > 1 || (noticed.hosts == 0 && head.minor_version >= 1)) {
     return fail(ErrorKind::kProtocol, "an HTTP/1.1 request needs exactly one Host field");
   }
-  if (counted_bytes(bytes.size(), fields) > limits.max_bytes) {
+  // The head without its token ids, which have a limit of their own.
+  if (bytes.size() - noticed.token_ids_bytes > limits.max_bytes) {
     return fail(ErrorKind::kLimitExceeded, "the request head is larger than max_head_bytes");
   }
-  head.keep_alive = keeps_alive(fields, head.minor_version);
-  head.expects_continue = head.minor_version >= 1 && iequals(fields.get("expect"), "100-continue");
+  head.keep_alive = keeps_alive(noticed, fields, head.minor_version);
+  head.expects_continue = head.minor_version >= 1 && noticed.expects_continue;
   head.content_length = framing->length.value_or(0);
   head.framing = framing->chunked          ? Framing::kChunked
                  : head.content_length > 0 ? Framing::kLength
@@ -318,10 +359,11 @@ Result<void> parse_response_head(std::span<char> bytes, const HeadLimits& limits
   if (auto read = read_fields(*first_field, limits, Folds::kUnfolded, head.fields); !read) {
     return read;
   }
-  if (!has_clear_connection(head.fields)) {
+  const Noticed noticed = notice(head.fields);
+  if (noticed.has_connection && !has_clear_connection(head.fields)) {
     return malformed("Connection is not a list of tokens");
   }
-  const auto framing = read_framing(head.fields, head.minor_version);
+  const auto framing = read_framing(noticed, head.minor_version);
   if (!framing) {
     return std::unexpected(framing.error());
   }
@@ -333,7 +375,7 @@ Result<void> parse_response_head(std::span<char> bytes, const HeadLimits& limits
                  : framing->length  ? Framing::kLength
                                     : Framing::kUntilClose;
   head.keep_alive =
-      head.framing != Framing::kUntilClose && keeps_alive(head.fields, head.minor_version);
+      head.framing != Framing::kUntilClose && keeps_alive(noticed, head.fields, head.minor_version);
   return {};
 }
 

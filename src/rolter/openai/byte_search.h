@@ -7,6 +7,10 @@
 #include <cstring>
 #include <string_view>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace rolter::openai {
 
 /// Of UTF-8; engines accept it before a body.
@@ -44,9 +48,14 @@ using Bytes16 [[gnu::vector_size(16)]] = char;
 template <typename Comparison>
 [[nodiscard]] inline std::size_t first_set(Comparison comparison) {
   static_assert(sizeof(comparison) == sizeof(Bytes16));
+#ifdef __SSE2__
+  const int mask = _mm_movemask_epi8(std::bit_cast<__m128i>(comparison));
+  return static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(mask) | 0x10000U));
+#else
   const auto [low, high] = std::bit_cast<std::array<std::uint64_t, 2>>(comparison);
   const int zeros = low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high);
   return static_cast<std::size_t>(zeros) / 8;
+#endif
 }
 
 /// Whether one of the `Count` * 16 bytes at `from` is `c`.

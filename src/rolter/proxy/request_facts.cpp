@@ -3,13 +3,11 @@
 namespace rolter::proxy {
 
 void RequestFacts::clear() {
-  RequestFacts fresh;
-  for (const auto text : {&RequestFacts::request_id, &RequestFacts::client, &RequestFacts::method,
-                          &RequestFacts::path, &RequestFacts::model}) {
+  for (const auto text : {&RequestTexts::request_id, &RequestTexts::client, &RequestTexts::method,
+                          &RequestTexts::path, &RequestTexts::model}) {
     (this->*text).clear();
-    (fresh.*text).swap(this->*text);
   }
-  *this = std::move(fresh);
+  static_cast<RequestFigures&>(*this) = {};
 }
 
 std::optional<std::uint64_t> predicted_cached_tokens(const RequestFacts& facts) {

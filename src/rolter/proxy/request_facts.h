@@ -17,14 +17,17 @@ namespace rolter::proxy {
 
 inline constexpr std::size_t kNoRoute = static_cast<std::size_t>(-1);
 
-/// What is known of one request when it has ended: the source of its access line and its metrics.
-struct RequestFacts {
+/// The texts of every request's facts: their memory is used again.
+struct RequestTexts {
   std::string request_id;
-  std::string trace_id;  // of the caller's trace, 32 hexadecimal digits; "" = it has none
-  std::string client;    // address
+  std::string client;  // address
   std::string method;
   std::string path;  // without the query
   std::string model;
+};
+
+struct RequestFigures {
+  std::string trace_id;       // of the caller's trace, 32 hexadecimal digits; "" = it has none
   std::string_view key_name;  // of the virtual key; lives as long as the configuration
   std::string limit_fields;   // x-ratelimit-* lines of the key, if it has limits
   std::optional<openai::Endpoint> endpoint;
@@ -49,7 +52,10 @@ struct RequestFacts {
   std::optional<cluster::Outcome> outcome;  // of the last attempt
   bool client_gone = false;
   std::string error;  // cause in words, "" when all went well
+};
 
+/// What is known of one request when it has ended: the source of its access line and its metrics.
+struct RequestFacts : RequestTexts, RequestFigures {
   /// As new, but for the memory of its texts.
   void clear();
 };
