@@ -53,8 +53,7 @@ Eventual<Result<std::size_t>> Stream::read_some(std::span<char> into) {
 
 Task<Result<std::size_t>> Stream::await_bytes(std::span<char> into) {
   while (true) {
-    const bool may_go_on = co_await (tls_wants_to_write_ ? socket_.writable() : socket_.readable());
-    if (aborted_ || !may_go_on) {
+    if (!co_await until_readable() || aborted_) {
       co_return cancelled();
     }
     auto bytes = try_read(into);

@@ -61,6 +61,13 @@ class Stream {
   /// kCancelled after abort().
   [[nodiscard]] Eventual<Result<std::size_t>> read_some(std::span<char> into);
 
+  /// To await before a try_read() that is not to be in vain: false after cancel() or abort().
+  [[nodiscard]] Readiness::Wait until_readable() {
+    return tls_wants_to_write_ ? socket_.writable() : socket_.readable();
+  }
+  /// False when a try_read() would find nothing.
+  [[nodiscard]] bool may_have_bytes() const { return socket_.may_have_bytes(); }
+
   /// What is there now, without waiting: 0 when nothing is. Errors as read_some().
   [[nodiscard]] Result<std::size_t> try_read(std::span<char> into);
 

@@ -143,17 +143,32 @@ Eventual<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySi
   return await_body(sink);
 }
 
+/// Reads after its turn, when more may have come, into the loop's memory: what comes is passed on
+/// at once, so that a stream needs no buffer while it is silent.
 Task<Result<UpstreamConnection::Piece>> UpstreamConnection::await_body(BodySink& sink) {
-  in_.reserve(InputBuffer::kIdleBytes);
-  const auto bytes = co_await stream_.read_some(in_.writable());
-  if (!bytes) {
-    co_return on_read_error(bytes.error());
+  in_.release();
+  bool waits = !stream_.may_have_bytes();
+  while (true) {
+    if (waits && !co_await stream_.until_readable()) {
+      co_return on_read_error(
+          {ErrorKind::kCancelled, ErrorSource::kUpstream, Retry::kNo, "cancelled"});
+    }
+    co_await loop_.turn();
+    auto piece = read_now(sink);
+    if (!piece || !piece->raw.empty() || piece->end) {
+      co_return piece;
+    }
+    waits = true;
   }
-  filled_last_read_ = *bytes == in_.writable().size();
-  in_.commit(*bytes);
-  pending_ = in_.readable().size();
-  co_await loop_.turn();
-  co_return take(in_.readable(), sink);
+}
+
+Result<UpstreamConnection::Piece> UpstreamConnection::read_now(BodySink& sink) {
+  const auto bytes = stream_.try_read(loop_.scratch());
+  if (!bytes) {
+    return on_read_error(bytes.error());
+  }
+  filled_last_read_ = *bytes == loop_.scratch().size();
+  return take({loop_.scratch().data(), *bytes}, sink);
 }
 
 Result<UpstreamConnection::Piece> UpstreamConnection::try_read_body(BodySink& sink) {
@@ -166,15 +181,7 @@ Result<UpstreamConnection::Piece> UpstreamConnection::try_read_body(BodySink& si
     pending_ = in_.readable().size();
     return take(in_.readable(), sink);
   }
-  if (!filled_last_read_) {
-    return Piece{};
-  }
-  const auto bytes = stream_.try_read(loop_.scratch());
-  if (!bytes) {
-    return on_read_error(bytes.error());
-  }
-  filled_last_read_ = *bytes == loop_.scratch().size();
-  return take({loop_.scratch().data(), *bytes}, sink);
+  return filled_last_read_ ? read_now(sink) : Piece{};
 }
 
 bool UpstreamConnection::reusable() const {

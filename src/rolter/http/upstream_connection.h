@@ -75,6 +75,7 @@ class UpstreamConnection {
 
  private:
   [[nodiscard]] Task<Result<Piece>> await_body(BodySink& sink);
+  [[nodiscard]] Result<Piece> read_now(BodySink& sink);
   [[nodiscard]] Result<Piece> take(std::string_view bytes, BodySink& sink);
   [[nodiscard]] Result<Piece> on_read_error(Error error);
   void begin_body();
