@@ -12,7 +12,7 @@ _rolter() {
     explain) words='-h --help -c --config --url --token-env --path --session --json --text' ;;
     drain) words='-h --help --wait --undo -c --config --url --token-env' ;;
     top) words='-h --help -c --config --url --token-env --once --interval' ;;
-    demo) words='-h --help --replicas --seconds --strategy --trace --json --users --trace-speedup --blocks --seed' ;;
+    demo) words='-h --help --replicas --seconds --strategy --trace --token-ids --json --users --trace-speedup --blocks --seed' ;;
     replay) words='-h --help --gen --load --session-rate --settle --seed --strategy --replicas --blocks --prefill-tps --max-in-flight --index-lag --no-events --no-cached-tokens --believed-blocks --no-replies --sweep --json' ;;
     sim-engine) words='-h --help --port --model --host --adapters --blocks --block-size --prefill-tps --decode-tps --max-running --max-queued --step-tokens --max-model-len --dp-size --seed --shutdown-timeout --kv-events --kv-replay --kv-topic --kv-encoding --kv-hashes --kv-buffer-steps --no-prompt-tokens-details --request-id-headers' ;;
     *) words='serve check explain drain top demo replay sim-engine --help --version' ;;

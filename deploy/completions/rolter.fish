@@ -41,6 +41,7 @@ complete -c rolter -n '__fish_seen_subcommand_from demo' -l replicas -r
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l seconds -r
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l strategy -r
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l trace -r
+complete -c rolter -n '__fish_seen_subcommand_from demo' -l token-ids
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l json
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l users -r
 complete -c rolter -n '__fish_seen_subcommand_from demo' -l trace-speedup -r

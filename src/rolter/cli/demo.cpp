@@ -73,6 +73,8 @@ void add_demo(CLI::App& app, int& exit_code) {
                    "Public trace instead of generated chat: Mooncake's JSON lines or sessions of "
                    "kv-cache-tester, .gz or not; prompts are shrunk by 32")
       ->check(CLI::ExistingFile);
+  command->add_flag("--token-ids", options->token_ids,
+                    "Callers send their prompts' token ids, for precise_cache_aware");
   command->add_flag("--json", options->json, "The result as JSON on stdout");
   command->add_option("--users", options->users, "Chat users")
       ->check(CLI::Range(1, 100'000))

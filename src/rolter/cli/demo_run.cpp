@@ -128,6 +128,9 @@ class StrategyRun {
 
   void start_traffic() {
     fleet_.with_callers([this](LoadRun& run) {
+      if (options_.token_ids) {
+        run.bring_token_ids();
+      }
       if (workload_.is_chat()) {
         run.start_users(workload_.chat, options_.users, kThinkSeconds, options_.seed);
       } else {

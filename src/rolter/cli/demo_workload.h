@@ -17,6 +17,7 @@ struct DemoOptions {
   int seconds = 15;
   std::vector<std::string> strategies = {"round_robin", "least_load", "cache_aware"};
   std::string trace;
+  bool token_ids = false;
   bool json = false;
   std::size_t users = 64;
   double speedup = 0.0;      // 0 = by the trace's format

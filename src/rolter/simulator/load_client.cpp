@@ -67,17 +67,20 @@ http::Task<Result<std::unique_ptr<http::UpstreamConnection>>> LoadClient::connec
       server_, [](const http::Endpoint&) { return Result<void>{}; }, kDialTimeout);
 }
 
-http::Task<CallOutcome> LoadClient::post(std::string path, std::string body) {
+http::Task<CallOutcome> LoadClient::post(std::string path, std::string body,
+                                         std::string token_ids) {
   CallOutcome outcome;
   auto connection = co_await connect();
   if (!connection || aborted_) {
     outcome.failure = connection ? "aborted" : connection.error().message;
     co_return outcome;
   }
+  const std::string ids_field =
+      token_ids.empty() ? "" : fmt::format("{}: {}\r\n", http::kTokenIdsField, token_ids);
   std::string request = fmt::format(
-      "POST {} HTTP/1.1\r\nhost: demo\r\ncontent-type: application/json\r\n"
+      "POST {} HTTP/1.1\r\nhost: demo\r\ncontent-type: application/json\r\n{}"
       "content-length: {}\r\n\r\n{}",
-      path, body.size(), body);
+      path, ids_field, body.size(), body);
   busy_.insert(connection->get());
   outcome = co_await exchange(**connection, std::move(request));
   busy_.erase(connection->get());

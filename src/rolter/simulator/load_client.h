@@ -48,7 +48,9 @@ class LoadClient {
  public:
   LoadClient(http::Loop& loop, const http::Endpoint& server);
 
-  [[nodiscard]] http::Task<CallOutcome> post(std::string path, std::string body);
+  /// `token_ids`, the prompt's as the gateway reads them, go along in a header; "" = none.
+  [[nodiscard]] http::Task<CallOutcome> post(std::string path, std::string body,
+                                             std::string token_ids = {});
 
   /// Breaks every call that is under way; later ones fail at once.
   void abort();

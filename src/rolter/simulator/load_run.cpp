@@ -1,11 +1,14 @@
 #include "rolter/simulator/load_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "rolter/simulator/json_writer.h"
+#include "rolter/simulator/tokenizer.h"
 
 namespace rolter::simulator {
 namespace {
@@ -14,6 +17,10 @@ constexpr double kArrivalSeconds = 2.0;
 
 double exponential(Rng& rng, double mean) {
   return -std::log1p(-uniform_unit(rng)) * mean;
+}
+
+std::string comma_separated(const std::vector<TokenId>& ids) {
+  return fmt::format("{}", fmt::join(ids, ","));
 }
 
 }  // namespace
@@ -51,8 +58,10 @@ http::Task<bool> LoadRun::converse(const ChatWorkload& workload, Rng& rng, std::
       turns.push_back({"assistant", workload.question(rng).text});
       continue;
     }
-    CallOutcome answer =
-        co_await call("/v1/chat/completions", workload.request_body(model_, turns));
+    CallOutcome answer = co_await call(
+        "/v1/chat/completions", workload.request_body(model_, turns),
+        brings_token_ids_ ? comma_separated(render_chat(turns, "", GenerationPrompt::kYes))
+                          : std::string());
     turns.push_back({"assistant", std::move(answer.text)});
     if (!co_await pause(exponential(rng, think_s))) {
       co_return false;
@@ -87,14 +96,17 @@ http::Task<> LoadRun::play_chain(const TraceChain& chain, double speedup) {
     }
     JsonWriter json;
     json.object().text("model", model_).flag("stream", true).flag("ignore_eos", true);
-    json.number("max_tokens", shrunk_output(next)).text("prompt", shrunk_prompt(next));
-    (void)co_await call("/v1/completions", json.end().take());
+    const std::string prompt = shrunk_prompt(next);
+    json.number("max_tokens", shrunk_output(next)).text("prompt", prompt);
+    (void)co_await call("/v1/completions", json.end().take(),
+                        brings_token_ids_ ? comma_separated(tokenize(prompt)) : std::string());
   }
 }
 
-http::Task<CallOutcome> LoadRun::call(std::string path, std::string body) {
+http::Task<CallOutcome> LoadRun::call(std::string path, std::string body, std::string token_ids) {
   ++result_.in_flight;
-  CallOutcome outcome = co_await client_.post(std::move(path), std::move(body));
+  CallOutcome outcome =
+      co_await client_.post(std::move(path), std::move(body), std::move(token_ids));
   --result_.in_flight;
   if (aborted_) {
     co_return outcome;

@@ -29,6 +29,9 @@ class LoadRun {
   LoadRun(http::Loop& loop, http::TaskScope& scope, const http::Endpoint& gateway,
           std::string model);
 
+  /// Requests that begin from here on bring their prompts' token ids.
+  void bring_token_ids() { brings_token_ids_ = true; }
+
   /// Closed loop: `users` converse without end, thinking between turns (exponential, `think_s` on
   /// average). They come one after the other within the first two seconds. `workload` must outlive
   /// the run.
@@ -54,7 +57,8 @@ class LoadRun {
                                           double think_s);
   [[nodiscard]] http::Task<> play(const std::vector<TraceChain>& chains, double speedup);
   [[nodiscard]] http::Task<> play_chain(const TraceChain& chain, double speedup);
-  [[nodiscard]] http::Task<CallOutcome> call(std::string path, std::string body);
+  [[nodiscard]] http::Task<CallOutcome> call(std::string path, std::string body,
+                                             std::string token_ids = {});
   /// False when the run was stopped meanwhile.
   [[nodiscard]] http::Task<bool> pause(double seconds);
 
@@ -64,6 +68,7 @@ class LoadRun {
   std::string model_;
   LoadResult result_;
   std::vector<Wakeup*> pauses_;
+  bool brings_token_ids_ = false;
   bool stopped_ = false;
   bool aborted_ = false;
 };

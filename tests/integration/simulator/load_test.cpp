@@ -7,9 +7,12 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "rolter/simulator/load_run.h"
 #include "tests/fakes/engine_thread.h"
+#include "tests/fakes/http_responder.h"
 
 namespace rolter::simulator {
 namespace {
@@ -97,6 +100,39 @@ TEST_F(SimulatorLoad, a_trace_is_played_at_its_pace_and_hits_what_it_repeats) {
   EXPECT_EQ(engine_.stats().prompt_tokens, 10U * 65U);
   EXPECT_EQ(engine_.stats().hit_tokens, 9U * 64U);
   EXPECT_EQ(engine_.stats().generated_tokens, 10U * 2U);
+}
+
+TEST_F(SimulatorLoad, token_ids_that_come_along_are_those_the_engine_has) {
+  const ChatShape shape{1, 10, 5, 1, 10};
+  std::unique_ptr<fakes::HttpResponder> gateway;
+  std::unique_ptr<LoadRun> run;
+  thread_.run([&] {
+    gateway = std::make_unique<fakes::HttpResponder>(
+        thread_.loop().io(), [](const std::string&) { return std::optional<std::string>(); });
+    run = std::make_unique<LoadRun>(thread_.loop(), *scope_, gateway->endpoint(), "sim-model");
+    run->bring_token_ids();
+    workload_ = std::make_unique<ChatWorkload>(shape, 1);
+    run->start_users(*workload_, 1, 0.0, 1);
+  });
+  std::string head;
+  while (head.empty()) {
+    thread_.run([&] { head = gateway->heads().empty() ? "" : gateway->heads().front(); });
+  }
+  end([&] { run->abort(); });
+  thread_.run([&] {
+    run.reset();
+    gateway.reset();
+  });
+
+  Rng rng(1);  // of the first user, who draws how many turns lie behind, then the turns
+  (void)uniform_index(rng, shape.turns);
+  const Turn system = workload_->system_turn(rng);
+  const Turn question = workload_->question(rng);
+  std::string wanted;
+  for (const TokenId id : render_chat({system, question}, "", GenerationPrompt::kYes)) {
+    wanted += (wanted.empty() ? "x-rolter-vllm-token-ids: " : ",") + std::to_string(id);
+  }
+  EXPECT_THAT(head, testing::HasSubstr(wanted + "\r\n"));
 }
 
 TEST_F(SimulatorLoad, a_gateway_that_breaks_is_an_error) {
