@@ -119,6 +119,9 @@ class Candidates {
     return left != 0;
   }
 
+  /// Those that are left.
+  [[nodiscard]] const std::uint64_t* bits() const { return bits_.data(); }
+
   void settle_all(std::uint32_t depth) {
     for (std::size_t word = 0; word < words_; ++word) {
       settle(word, bits_[word], depth);
@@ -182,6 +185,11 @@ void walk(const BlockTable& table, std::span<const ChainKey> chain, Candidates& 
     const std::size_t begin = at;
     for (BlockId node = table.find(chain[at]); node != kNoBlock;
          node = at < chain.size() ? table.neighbour(node, chain[at]) : kNoBlock) {
+      if (const std::size_t run = table.run(node, chain.subspan(at), candidates.bits()); run > 0) {
+        at += run;
+        node = BlockId{std::to_underlying(node) + static_cast<std::uint32_t>(run) - 1};
+        continue;
+      }
       if (!candidates.keep(table.holders(node), static_cast<std::uint32_t>(at))) {
         return;
       }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,24 @@ class BlockTable {
     return next < nodes_cut_ && this->key(BlockId{next}) == key ? BlockId{next} : kNoBlock;
   }
 
+  /// How many of `keys` are the keys of `first` and the blocks made after it, one after the other,
+  /// as far as each has all holders of `wanted` (words() words): the usual walk, some ten
+  /// instructions a block. May end early.
+  [[nodiscard]] std::size_t run(BlockId first, std::span<const ChainKey> keys,
+                                const std::uint64_t* wanted) const {
+    const std::size_t position = std::to_underlying(first);
+    const std::size_t most =
+        std::min({keys.size(), kChunkNodes - position % kChunkNodes, nodes_cut_ - position});
+    const std::uint64_t* node = at(first);
+    for (std::size_t i = 0; i < most; ++i, node += kHeaderWords + words_) {
+      if (node[kKeyWord] != static_cast<std::uint64_t>(keys[i]) ||
+          !has_all(node + kHeaderWords, wanted)) {
+        return i;
+      }
+    }
+    return most;
+  }
+
   /// For a walk along known keys, each step some keys ahead of the next: prefetch_slot(), then
   /// prefetch_node(), whose guess holders_guessed() confirms or corrects.
   using Guess = const std::uint64_t*;
@@ -119,6 +139,13 @@ class BlockTable {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(key) >> 32);
   }
 
+  [[nodiscard]] bool has_all(const std::uint64_t* holders, const std::uint64_t* wanted) const {
+    std::uint64_t missing = 0;
+    for (std::size_t word = 0; word < words_; ++word) {
+      missing |= wanted[word] & ~holders[word];
+    }
+    return missing == 0;
+  }
   [[nodiscard]] std::uint64_t* at(BlockId node) const {
     const auto position = static_cast<std::size_t>(node);
     return chunks_[position / kChunkNodes].get() +

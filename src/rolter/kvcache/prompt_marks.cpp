@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -9,14 +10,26 @@
 namespace rolter::kvcache {
 namespace {
 
-std::size_t chunk_length(std::string_view text) {
-  const std::string_view window = text.substr(0, kMarkBytes);
-  bool any = false;
-  for (const char byte : window) {  // one vector operation or two
-    any |= opens_turn(byte);
+using Bytes16 [[gnu::vector_size(16)]] = char;
+
+/// Whether a turn opens among the first kMarkBytes of `text`, which has as many.
+bool opens_turn_soon(std::string_view text) {
+  constexpr char kOpening = static_cast<char>(0xF8);
+  Bytes16 found{};
+  for (std::size_t at = 0; at < kMarkBytes; at += sizeof(Bytes16)) {
+    Bytes16 bytes;
+    std::memcpy(&bytes, text.data() + at, sizeof bytes);
+    found |= static_cast<Bytes16>((bytes & kOpening) == kOpening);
   }
-  return any ? static_cast<std::size_t>(std::ranges::find_if(window, opens_turn) - window.begin())
-             : window.size();
+  return __builtin_reduce_or(found) != 0;
+}
+
+std::size_t chunk_length(std::string_view text) {
+  if (text.size() >= kMarkBytes && !opens_turn_soon(text)) {
+    return kMarkBytes;
+  }
+  const std::string_view window = text.substr(0, kMarkBytes);
+  return static_cast<std::size_t>(std::ranges::find_if(window, opens_turn) - window.begin());
 }
 
 PromptMark following(PromptMark mark, std::string_view piece) {
@@ -43,6 +56,7 @@ void mark_more(PromptMark last, std::string_view text, std::vector<PromptMark>& 
 void mark_prompt(std::uint64_t seed, std::string_view text, PromptKind kind,
                  std::vector<PromptMark>& marks) {
   marks.clear();
+  marks.reserve(std::min(text.size() / kMarkBytes + 16, kMostMarks));
   mark_more({.digest = seed, .offset = 0}, text, marks);
   if (kind == PromptKind::kChat && !marks.empty() && marks.size() < kMostMarks) {
     marks.push_back(following(marks.back(), {&kOpensReply, 1}));
