@@ -29,6 +29,10 @@ class Loop {
   [[nodiscard]] TimePoint now() const { return times_.now(); }
   [[nodiscard]] WallTime wall_now() const { return times_.wall_now(); }
 
+  /// How often one coroutine may read in a row without waiting, however fast its peer is, before it
+  /// lets others have a turn: at most a megabyte.
+  static constexpr unsigned kReadsInARow = 16;
+
   /// To await before sending.
   [[nodiscard]] Turns::Wait turn() { return turns_.next(); }
 

@@ -44,7 +44,11 @@ Task<Result<void>> ServerConnection::fill(std::size_t room) {
       co_return grown;
     }
   }
-  const auto bytes = co_await stream_.read_some(in_.writable());
+  // The deadline may have passed while this coroutine did not wait, and is not armed any more.
+  Result<std::size_t> bytes = fail(ErrorKind::kCancelled, "cancelled");
+  if (!timed_out_) {
+    bytes = co_await stream_.read_some(in_.writable());
+  }
   if (!bytes) {
     if (timed_out_ && !stream_.aborted()) {
       co_return fail(ErrorKind::kTimeout, "timed out waiting for the client", ErrorSource::kClient);
@@ -55,6 +59,9 @@ Task<Result<void>> ServerConnection::fill(std::size_t room) {
   }
   in_.commit(*bytes);
   body_window_bytes_ += *bytes;
+  if (++reads_ % Loop::kReadsInARow == 0) {
+    co_await loop_.turn();
+  }
   co_return Result<void>{};
 }
 

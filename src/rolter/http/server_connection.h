@@ -104,6 +104,7 @@ class ServerConnection {
   std::size_t body_bytes_ = 0;
   bool released_ = false;
   bool idle_ = false;
+  unsigned reads_ = 0;
   bool timed_out_ = false;
   bool skipped_line_ = false;
   bool in_body_ = false;

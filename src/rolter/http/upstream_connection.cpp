@@ -136,6 +136,11 @@ Result<UpstreamConnection::Piece> UpstreamConnection::on_read_error(Error error)
 }
 
 Eventual<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySink& sink) {
+  in_.consume(std::exchange(pending_, 0));
+  const bool reads_on = !complete_ && in_.empty() && filled_last_read_;
+  if (reads_on && ++reads_in_a_row_ >= Loop::kReadsInARow) {
+    return await_body(sink);
+  }
   auto piece = try_read_body(sink);
   if (!piece || !piece->raw.empty() || piece->end) {
     return piece;
@@ -147,6 +152,7 @@ Eventual<Result<UpstreamConnection::Piece>> UpstreamConnection::read_body(BodySi
 /// at once, so that a stream needs no buffer while it is silent.
 Task<Result<UpstreamConnection::Piece>> UpstreamConnection::await_body(BodySink& sink) {
   in_.release();
+  reads_in_a_row_ = 0;
   bool waits = !stream_.may_have_bytes();
   while (true) {
     if (waits && !co_await stream_.until_readable()) {

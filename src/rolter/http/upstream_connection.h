@@ -90,6 +90,7 @@ class UpstreamConnection {
   std::uint64_t left_ = 0;  // of a body with a length
   std::uint64_t exchanges_ = 0;
   std::size_t pending_ = 0;  // bytes of in_ handed out by the last call
+  unsigned reads_in_a_row_ = 0;
   bool has_answer_bytes_ = false;
   bool complete_ = false;
   bool trailing_bytes_ = false;
