@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace rolter::kvcache {
@@ -27,8 +28,11 @@ class HeldLimit {
   /// `held_bytes` is what the tree holds for the replica now.
   void learn(const HitReport& report, std::size_t held_bytes);
 
-  /// As if that had been learned; 0 = no limit.
-  void set(std::size_t bytes) { bytes_ = static_cast<double>(bytes); }
+  /// More than any engine holds, and the most that a double counts by ones.
+  static constexpr std::size_t kMost = std::size_t{1} << 53;
+
+  /// As if that had been learned, at most kMost; 0 = no limit.
+  void set(std::size_t bytes) { bytes_ = static_cast<double>(std::min(bytes, kMost)); }
 
   /// 0 = no limit.
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(bytes_); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <list>
 #include <string>
 
@@ -123,6 +124,14 @@ TEST(HeldLimit, a_replica_that_comes_after_another_has_no_limit) {
     (void)tree.insert(1, std::string(kPromptBytes, name), kReplica);
   }
   EXPECT_EQ(tree.held_bytes(kReplica), 26 * kPromptBytes);
+}
+
+TEST(HeldLimit, a_limit_from_a_file_is_at_most_what_can_be_counted) {
+  HeldLimit limit;
+  limit.set(std::numeric_limits<std::size_t>::max());
+  EXPECT_EQ(limit.bytes(), HeldLimit::kMost);
+  limit.set(HeldLimit::kMost - 1);
+  EXPECT_EQ(limit.bytes(), HeldLimit::kMost - 1);
 }
 
 }  // namespace
